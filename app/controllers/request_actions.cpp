@@ -1,6 +1,7 @@
 #include "app/controllers/request_actions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -183,53 +184,65 @@ std::vector<std::string> other_settings(const RunRequest& request) {
   return all;
 }
 
-/// "FP8 block E5M2, power-of-two scales"
-std::string recipe_words(const engine::Recipe& recipe) {
-  const engine::RecipeTraits& traits = engine::traits_of(recipe);
-  std::string words(engine::recipe_label(recipe));
-  if (traits.chooses_format()) {
-    words += " ";
-    words += choice_label("recipe.format", static_cast<std::int64_t>(recipe.activation_format));
-  }
-  if (traits.chooses_pow2()) {
-    words += fmt::format(", {}", engine::scales_label(recipe.pow2_scales));
-  }
-  return words;
-}
+/// What distinguishes requests with one recipe's name: "E5M2", "power-of-two scales".
+struct RecipeWords {
+  std::string name;
+  std::string format;
+  std::string scales;
 
-/// Recipe of the step; of both projections if they differ.
-std::string recipe_words(const RunRequest& request) {
-  if (!engine::is_expert_layer(request) || !request.expert_layer.mixed_recipes) {
-    return recipe_words(request.recipe);
+  explicit RecipeWords(const engine::Recipe& recipe) : name(engine::recipe_label(recipe)) {
+    const engine::RecipeTraits& traits = engine::traits_of(recipe);
+    if (traits.chooses_format()) {
+      format = choice_label("recipe.format", static_cast<std::int64_t>(recipe.activation_format));
+    }
+    if (traits.chooses_pow2()) scales = engine::scales_label(recipe.pow2_scales);
   }
-  return fmt::format("up {}, down {}", recipe_words(request.recipe),
-                     recipe_words(engine::projection_of(request, engine::Projection::Down).recipe));
-}
+  /// "FP8 block E5M2, power-of-two scales"
+  std::string text() const {
+    return name + (format.empty() ? "" : " " + format) + (scales.empty() ? "" : ", " + scales);
+  }
+};
 
-/// Preset or sizes, recipe, routing, launch.
-std::string first_words(const RunRequest& request) {
-  const engine::ShapeSpec& shape = request.shape;
-  const std::string what = shape.preset.empty() ? fmt::format("E{} T{} N{} K{}", shape.num_experts,
-                                                              shape.rows, shape.n, shape.k)
-                                                : shape.preset;
-  const engine::LaunchMode& launch = request.launch;
-  return fmt::format(
-      "{} · {} · {} · {} {}", what, recipe_words(request),
-      choice_label("routing.distribution", static_cast<std::int64_t>(request.routing.distribution)),
-      launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
-      launch.median_within == 0 ? fmt::format("×{}", launch.iterations)
-                                : fmt::format("to ±{} %", launch.median_within));
-}
+/// A request in words, in their order.
+struct SummaryWords {
+  std::vector<std::string> data;  // files first: they are what a person calls a run by
+  std::string recipe;             // of both projections if they differ
+  std::vector<std::string> details;
+  std::vector<std::string> others;
 
-/// The data first: it is what a person calls a run by.
-std::string joined(const std::vector<std::string>& data, const std::string& first,
-                   const std::vector<std::string>& others) {
-  std::string summary;
-  for (const std::string& file : data) summary += file + " · ";
-  summary += first;
-  for (const std::string& other : others) summary += " · " + other;
-  return summary;
-}
+  explicit SummaryWords(const RunRequest& request)
+      : data(data_words(request)), others(other_settings(request)) {
+    const engine::ShapeSpec& shape = request.shape;
+    data.push_back(shape.preset.empty() ? fmt::format("E{} T{} N{} K{}", shape.num_experts,
+                                                      shape.rows, shape.n, shape.k)
+                                        : shape.preset);
+    const RecipeWords words(request.recipe);
+    if (engine::is_expert_layer(request) && request.expert_layer.mixed_recipes) {
+      const RunRequest down = engine::projection_of(request, engine::Projection::Down);
+      recipe = fmt::format("up {}, down {}", words.text(), RecipeWords(down.recipe).text());
+    } else {
+      recipe = words.name;
+      for (const std::string& detail : {words.format, words.scales}) {
+        if (!detail.empty()) details.push_back(detail);
+      }
+    }
+    const engine::LaunchMode& launch = request.launch;
+    others.insert(
+        others.begin(),
+        {choice_label("routing.distribution",
+                      static_cast<std::int64_t>(request.routing.distribution)),
+         fmt::format("{} {}", launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
+                     launch.median_within == 0 ? fmt::format("×{}", launch.iterations)
+                                               : fmt::format("to ±{} %", launch.median_within))});
+  }
+  std::string text() const {
+    std::vector<std::string> all = data;
+    all.push_back(recipe);
+    for (const std::string& detail : details) all.back() += ", " + detail;
+    all.insert(all.end(), others.begin(), others.end());
+    return fmt::format("{}", fmt::join(all, " · "));
+  }
+};
 
 /// A number that is not the same in all requests.
 struct VariedNumber {
@@ -256,37 +269,31 @@ std::vector<VariedNumber> varied_numbers(std::span<const RunRequest* const> requ
   return varied;
 }
 
-/// Removes from each list what all of them have.
-void remove_shared(std::vector<std::vector<std::string>>& lists) {
-  if (lists.size() < 2) return;
-  const std::vector<std::string> candidates = lists.front();
+/// Removes from a list of every request what all of them have there.
+void remove_shared(std::vector<SummaryWords>& all, std::vector<std::string> SummaryWords::* list) {
+  if (all.size() < 2) return;
+  const std::vector<std::string> candidates = all.front().*list;
   for (const std::string& one : candidates) {
-    const bool shared = std::ranges::all_of(
-        lists, [&one](const auto& list) { return std::ranges::find(list, one) != list.end(); });
+    const bool shared = std::ranges::all_of(all, [&](const SummaryWords& words) {
+      return std::ranges::find(words.*list, one) != (words.*list).end();
+    });
     if (!shared) continue;
-    for (std::vector<std::string>& list : lists) std::erase(list, one);
+    for (SummaryWords& words : all) std::erase(words.*list, one);
   }
 }
 
 }  // namespace
 
-std::string summary_of(const RunRequest& request) {
-  return joined(data_words(request), first_words(request), other_settings(request));
-}
+std::string summary_of(const RunRequest& request) { return SummaryWords(request).text(); }
 
 std::vector<std::string> summaries_of(std::span<const RunRequest* const> requests) {
-  std::vector<std::vector<std::string>> data;
-  std::vector<std::vector<std::string>> others;
-  for (const RunRequest* request : requests) {
-    data.push_back(data_words(*request));
-    others.push_back(other_settings(*request));
-  }
-  remove_shared(data);
-  remove_shared(others);
+  std::vector<SummaryWords> words;
+  for (const RunRequest* request : requests) words.emplace_back(*request);
+  remove_shared(words, &SummaryWords::data);
+  remove_shared(words, &SummaryWords::details);
+  remove_shared(words, &SummaryWords::others);
   std::vector<std::string> summaries;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    summaries.push_back(joined(data[i], first_words(*requests[i]), others[i]));
-  }
+  for (const SummaryWords& one : words) summaries.push_back(one.text());
   return summaries;
 }
 

@@ -122,6 +122,20 @@ void set_control_value(const RequestControl& control, engine::RunRequest& reques
   set_value(control, request, value);
 }
 
+bool differs_from_default(const RequestControl& control, const engine::RunRequest& request) {
+  static const engine::RunRequest kDefaults;
+  if (leaf_of(control, request).value == nullptr) return true;
+  return control_value(control, request) != control_value(control, kDefaults);
+}
+
+bool is_usual(const RequestControl& control, const engine::RunRequest& request, bool comparing) {
+  if (!(comparing && control.options.compared) &&
+      !engine::inapplicable_reason(control.field, request).empty()) {
+    return false;
+  }
+  return !control.options.seldom || differs_from_default(control, request);
+}
+
 int chosen_index(const RequestControl& control, const engine::RunRequest& request) {
   const engine::FoundLeaf leaf = leaf_of(control, request);
   if (leaf.value == nullptr) return -1;

@@ -34,8 +34,10 @@ struct ControlOptions {
   const char* tooltip = "";
   const char* words = "";  // other words that people look for it by, in the palette
   std::span<const ControlChoice> choices = {};
-  const char* row = nullptr;  // of a switch: label of the row that it begins
+  const char* row = nullptr;  // of a switch or number: label of the row that it begins
   bool beside = false;        // in the same row as the previous control
+  bool seldom = false;        // in the rail only where it differs from its default, or on request
+  const char* zero = "";      // of a number: what 0 means, shown instead of it
   int per_row = 0;            // choices in a row; 0 = all
   bool gated = false;         // choices are greyed out by the gate table
   bool compared = false;      // a comparison of recipes reads it, whatever the request's recipe
@@ -81,6 +83,11 @@ ControlRange control_range(const RequestControl& control);
 void set_control_value(const RequestControl& control, engine::RunRequest& request,
                        std::int64_t value);
 void set_control_value(const RequestControl& control, engine::RunRequest& request, double value);
+/// The request does not have this control's default. Values that come from a file differ.
+bool differs_from_default(const RequestControl& control, const engine::RunRequest& request);
+/// The rail shows it unasked: it has an effect in a run of this request (`compared`: or in a
+/// comparison of recipes), and is either often needed or not at its default.
+bool is_usual(const RequestControl& control, const engine::RunRequest& request, bool comparing);
 /// Index of the choice that the request has; -1 = none of them.
 int chosen_index(const RequestControl& control, const engine::RunRequest& request);
 

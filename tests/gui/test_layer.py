@@ -26,6 +26,7 @@ def layer(open_window, **sizes):
 def test_a_linear_step_says_what_to_do(open_window):
     window = open_window()
     window.wait_for_result()
+    window.show_all()
     window.centre("step.activation")
     for name in ("step.activation", "step.fused_activation", "step.recompute_activation", "down_weights.source"):
         control = window.control(name)

@@ -254,6 +254,7 @@ def test_settings_without_an_effect_say_why(open_window):
     window = open_window()
     window.wait_for_result()
     window.click("run.live")
+    window.show_all("recipe")
     window.click("recipe.scaling.0")
     greyed_out(window, "recipe.epsilon", "BF16 quantizes nothing")
     greyed_out(window, "recipe.hadamard", "NVFP4")

@@ -8,6 +8,7 @@ def enabled(window, name):
 def test_backward_settings_wait_for_a_backward_pass(open_window):
     window = open_window()
     window.wait_for_result()
+    window.show_all()
     window.centre("step.accumulate")
     for name in ("gradients.source", "step.wgrad_type.1", "step.accumulate", "step.delayed_wgrad",
                  "recipe.gradient_format.1", "recipe.square_dy"):

@@ -172,8 +172,28 @@ class Window:
         subprocess.run(["xdotool", *map(str, arguments)], env=self.environment, check=True,
                        timeout=20 * PATIENCE, stdout=subprocess.DEVNULL)
 
+    SECTIONS = {"shape": "input", "activations": "input", "weights": "input", "down_weights": "input",
+                "input": "input", "routing": "routing", "step": "step", "gradients": "step",
+                "recipe": "recipe", "engine": "engine", "measure": "measure"}
+
+    def show_all(self, *sections):
+        """Also the settings that the rail shows only on request: "engine", or all sections."""
+        for section in sections or dict.fromkeys(self.SECTIONS.values()):
+            more = self.control(f"rail.{section}.more")
+            if more and more["value"] == "usual":
+                self.click(f"rail.{section}.more")
+                self.wait(f"all of {section}", lambda m, name=f"rail.{section}.more": any(
+                    c["id"] == name and c["value"] == "all" for c in m["controls"]))
+
+    def reveal(self, name):
+        """As a user who looks for a setting that its section does not show."""
+        section = self.SECTIONS.get(name.split(".")[0])
+        if section and self.control(name) is None:
+            self.show_all(section)
+
     def centre(self, name):
         """Waits for the control, scrolls it into view if it is in the rail, returns its centre."""
+        self.reveal(name)
         self.wait(f"control {name}", lambda m: any(c["id"] == name for c in m["controls"]))
         for _ in range(40):
             control = self.control(name)

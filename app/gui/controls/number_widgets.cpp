@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/widgets.h"
@@ -43,7 +44,8 @@ struct Field {
   const PanelContext& context;
   Row& row;
   ImGuiID id;
-  std::string shown;
+  std::string text;   // the number, as it is typed
+  std::string shown;  // what is drawn while nobody types
   bool enabled;
   bool is_reset_value;
 };
@@ -60,7 +62,7 @@ int arrow_steps() {
 void begin_edit(const Field& field) {
   NumberEdit& edit = field.context.number_edit;
   edit.field = field.id;
-  edit.text = field.shown;
+  edit.text = field.text;
   edit.focus_wanted = true;
   edit.frame = ImGui::GetFrameCount();
   if (edit.refused_field == field.id) edit.refused_field = 0;
@@ -112,7 +114,7 @@ Gesture typing(const Field& field) {
   // ImGui keeps the typed text until the field loses focus, so a step must leave it to be visible.
   edit.field = 0;
   gesture.reset = double_clicked;
-  if (!double_clicked && !cancelled && edit.text != field.shown) gesture.typed = edit.text;
+  if (!double_clicked && !cancelled && edit.text != field.text) gesture.typed = edit.text;
   if (tabbed) {
     edit.next_begins = !ImGui::GetIO().KeyShift;
     if (ImGui::GetIO().KeyShift) edit.begins = edit.last_drawn;
@@ -178,6 +180,17 @@ DragState drag_state(const Row& row) {
   return {*ImGui::GetStateStorage(), ImGui::GetID((row.item_id() + ".state").c_str())};
 }
 
+/// "Rows: ", also of a label that is not drawn: "##Rows".
+std::string name_before(std::string_view label) {
+  if (label.starts_with("##")) label.remove_prefix(2);
+  return label.empty() ? std::string() : fmt::format("{}: ", label);
+}
+
+/// What a number field shows: options.zero instead of 0.
+std::string shown_number(const std::string& text, double value, const Options& options) {
+  return value == 0 && options.zero[0] != '\0' ? options.zero : text;
+}
+
 /// Takes typed text as it is or refuses it: never a number that nobody typed.
 std::optional<double> accepted(const Field& field, const char* label, const std::string& text,
                                double minimum, double maximum, bool whole) {
@@ -197,7 +210,7 @@ std::optional<double> accepted(const Field& field, const char* label, const std:
   NumberEdit& edit = field.context.number_edit;
   edit.refused_field = field.id;
   constexpr std::size_t kMaxQuoted = 40;
-  edit.refusal = fmt::format("{}{} {}", has_text(label) ? fmt::format("{}: ", label) : "",
+  edit.refusal = fmt::format("{}{} {}", name_before(label),
                              text.empty() ? "nothing" : engine::shown_text(text, kMaxQuoted), flaw);
   field.context.commands.push_back(StatusMessage{edit.refusal});
   return std::nullopt;
@@ -252,11 +265,13 @@ bool drag_int(const PanelContext& context, const char* id, const char* label, st
               std::int64_t minimum, std::int64_t maximum, std::int64_t reset,
               const Options& options) {
   Row row(context, id, label, "drag", options, true);
+  const std::string text = std::to_string(value);
   DragState state = drag_state(row);
   const Field field{.context = context,
                     .row = row,
                     .id = ImGui::GetID(row.item_id().c_str()),
-                    .shown = std::to_string(value),
+                    .text = text,
+                    .shown = shown_number(text, static_cast<double>(value), options),
                     .enabled = row.enabled(),
                     .is_reset_value = value == reset};
   const LinearScale scale{.value = static_cast<double>(value),
@@ -275,11 +290,13 @@ bool drag_int(const PanelContext& context, const char* id, const char* label, st
 bool drag_real(const PanelContext& context, const char* id, const char* label, double& value,
                double minimum, double maximum, double reset, const Options& options) {
   Row row(context, id, label, "drag", options, true);
+  const std::string text = fmt::format("{:.6g}", value);
   DragState state = drag_state(row);
   const Field field{.context = context,
                     .row = row,
                     .id = ImGui::GetID(row.item_id().c_str()),
-                    .shown = fmt::format("{:.6g}", value),
+                    .text = text,
+                    .shown = shown_number(text, value, options),
                     .enabled = row.enabled(),
                     .is_reset_value = value == reset};
   const double before = value;
@@ -293,11 +310,13 @@ bool drag_real(const PanelContext& context, const char* id, const char* label, d
 bool drag_float(const PanelContext& context, const char* id, const char* label, float& value,
                 float minimum, float maximum, float reset, const Options& options) {
   Row row(context, id, label, "drag", options, true);
+  const std::string text = fmt::format("{:.4g}", value);
   DragState state = drag_state(row);
   const Field field{.context = context,
                     .row = row,
                     .id = ImGui::GetID(row.item_id().c_str()),
-                    .shown = fmt::format("{:.4g}", value),
+                    .text = text,
+                    .shown = shown_number(text, static_cast<double>(value), options),
                     .enabled = row.enabled(),
                     .is_reset_value = value == reset};
   Gesture gesture = number_field(field, state);

@@ -156,6 +156,36 @@ bool button(const PanelContext& context, const char* id, const char* label,
                        {width, context.theme.px(kRowHeight)});
 }
 
+bool fold(const PanelContext& context, const char* id, const char* label, bool& open,
+          const Options& options) {
+  const Theme& theme = context.theme;
+  // What is folded can be opened where nothing can be changed.
+  PanelContext always = context;
+  always.read_only.clear();
+  Row row(always, id, label, "fold", options, false);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float side = theme.px(7);
+  const float indent = side + theme.px(kGapSmall) + theme.px(2);
+  const FontScope font(theme.fonts.title);
+  const ImVec2 extent = shown_size(label);
+  const bool pressed = ImGui::InvisibleButton(row.item_id().c_str(), {indent + extent.x, extent.y});
+  if (pressed) open = !open;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImU32 color = ImGui::IsItemHovered() ? theme.colors.text : theme.colors.dim_text;
+  const float middle = at.y + extent.y / 2;
+  const float half = side / 2;
+  if (open) {
+    draw->AddTriangleFilled({at.x, middle - half * 0.6F}, {at.x + side, middle - half * 0.6F},
+                            {at.x + half, middle + half * 0.7F}, color);
+  } else {
+    draw->AddTriangleFilled({at.x + half * 0.5F, middle - half}, {at.x + half * 1.8F, middle},
+                            {at.x + half * 0.5F, middle + half}, color);
+  }
+  draw_shown(draw, theme.fonts.title, {at.x + indent, at.y}, theme.colors.text, label);
+  row.set_value(open ? "open" : "folded");
+  return pressed;
+}
+
 bool checkbox(const PanelContext& context, const char* id, const char* label, bool& value,
               const Options& options) {
   Row row(context, id, label, "checkbox", options, false);

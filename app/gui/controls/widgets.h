@@ -1,7 +1,7 @@
 // Every interactive widget of the window: ImGui's own, recorded in the ControlMap, with a reason
 // when disabled. All return true in the frame in which the user changed the value. Ids are stable
 // dotted names; labels are the displayed text. A label that is empty or starts with "##" is not
-// drawn.
+// drawn; what follows "##" names the control in messages.
 #pragma once
 
 #include <imgui.h>
@@ -28,8 +28,9 @@ struct Options {
   /// too. With a width the label is placed directly before the control instead of in the label
   /// column.
   float width = 0;
-  float share = 1;  // of the filled width, where several controls share a row
-  int per_row = 0;  // segmented control: choices per row; 0 = all
+  float share = 1;        // of the filled width, where several controls share a row
+  int per_row = 0;        // segmented control: choices per row; 0 = all
+  const char* zero = "";  // of a number: drawn instead of 0
 };
 
 /// Share of a filled row that the label column occupies.
@@ -39,6 +40,8 @@ inline constexpr float kLabelShare = 0.40F;
 void tooltip(const PanelContext&, const std::string& text);
 
 bool button(const PanelContext&, const char* id, const char* label, const Options& = {});
+/// A heading that folds what is below it: a click switches `open`.
+bool fold(const PanelContext&, const char* id, const char* label, bool& open, const Options& = {});
 bool checkbox(const PanelContext&, const char* id, const char* label, bool& value,
               const Options& = {});
 /// `items` are shown as given; item_options[i] (if present) disables single items and gives their

@@ -86,7 +86,7 @@ void ControlRail::follow(const engine::RunRequest& request) {
 }
 
 RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& link,
-                             engine::RunRequest& request, bool live,
+                             engine::RunRequest& request, RailSections& sections, bool live,
                              const std::string& last_error) {
   PanelContext settings = context;
   if (context.view.recorded_request) {
@@ -95,9 +95,11 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
   }
   context_ = &settings;
   link_ = &link;
+  sections_ = &sections;
   wishes_ = {};
   const engine::Status status = engine::validate(request);
   problem_ = status.ok() ? engine::Error() : status.error();
+  find_usual(request);
 
   const Theme& theme = context.theme;
   error_height_ = kErrorShare * ImGui::GetWindowHeight();
@@ -105,27 +107,31 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     const ChildScope body("##rail_body", {0, -footer_height_}, theme.colors.panel,
                           {theme.px(kPanelPadding), theme.px(kGap)});
     draw_whose_request();
-    draw_shape(request);
-    draw_operand(RequestOperand::X, request);
-    draw_operand(RequestOperand::W, request);
-    draw_operand(RequestOperand::WDown, request);
-    draw_controls("input.seed", "input.seed", request);
-    section("Routing");
-    draw_controls("routing.distribution", "routing.distribution", request);
-    draw_routing_file(request);
-    draw_controls("routing.alignment", "routing.alignment", request);
-    section("Step");
-    const engine::StepKind step = request.step;
-    draw_controls("step.kind", "step.kind", request);
-    if (request.step != step) request.shape.preset.clear();  // it named another step
-    draw_controls("step.activation", "step.bias", request);
-    draw_operand(RequestOperand::DY, request);
-    draw_controls("step.wgrad_type", "step.weight_reuse", request);
-    section("Recipe");
-    draw_controls("recipe.scaling", "recipe.stochastic", request);
-    draw_engine(request);
-    section("Measure");
-    draw_controls("measure.trace", "measure.recorded_steps", request);
+    if (section("Input", request)) {
+      draw_shape(request);
+      draw_operand(RequestOperand::X, request);
+      draw_operand(RequestOperand::W, request);
+      draw_operand(RequestOperand::WDown, request);
+      draw_controls("input.seed", "input.seed", request);
+    }
+    if (section("Routing", request)) {
+      draw_controls("routing.distribution", "routing.distribution", request);
+      draw_routing_file(request);
+      draw_controls("routing.alignment", "routing.alignment", request);
+    }
+    if (section("Step", request)) {
+      const engine::StepKind step = request.step;
+      draw_controls("step.kind", "step.kind", request);
+      if (request.step != step) request.shape.preset.clear();  // it named another step
+      draw_controls("step.activation", "step.bias", request);
+      draw_operand(RequestOperand::DY, request);
+      draw_controls("step.wgrad_type", "step.weight_reuse", request);
+    }
+    if (section("Recipe", request)) draw_controls("recipe.scaling", "recipe.stochastic", request);
+    if (section("Engine", request)) draw_engine(request);
+    if (section("Measure", request)) {
+      draw_controls("measure.trace", "measure.recorded_steps", request);
+    }
   }
   context_ = &context;
   {
@@ -196,10 +202,12 @@ void ControlRail::show_error(const std::string& text) {
 }
 
 void ControlRail::draw_whose_request() {
-  if (!context_->view.from_file || context_->view.recorded_request) return;
+  if (!context_->view.from_file) return;
   const TextColorScope color(context_->theme.colors.accent);
   const std::string text =
-      "Your own request: the recording does not say which request its results are of.";
+      context_->view.recorded_request
+          ? "The recorded request"
+          : "Your own request: the recording does not say which request its results are of.";
   show_wrapped(text);
   controls::record(*context_, "rail.whose", "Whose request the rail shows", "text", text,
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
@@ -270,23 +278,6 @@ void ControlRail::draw_deviations() {
                    ImGui::GetItemRectMax());
 }
 
-void ControlRail::section(const char* title) {
-  const Theme& theme = context_->theme;
-  if (ImGui::GetCursorPosY() > theme.px(kRowHeight)) ImGui::Dummy({0, theme.px(2)});
-  {
-    const FontScope font(theme.fonts.title);
-    show_text(title);
-  }
-  if (context_->read_only.empty()) return;
-  const FontScope font(theme.fonts.label);
-  const char* words = "recorded";
-  ImGui::SameLine();
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x -
-                       shown_size(words).x);
-  const TextColorScope color(theme.colors.accent);
-  show_text(words);
-}
-
 void ControlRail::row_label(const char* label) {
   const float start = ImGui::GetCursorPosX();
   const float taken = ImGui::GetContentRegionAvail().x * controls::kLabelShare;
@@ -297,11 +288,14 @@ void ControlRail::row_label(const char* label) {
   ImGui::SetCursorPosX(start + taken);
 }
 
-void ControlRail::error_under(std::string_view field) {
+bool ControlRail::is_wrong(std::string_view field) const {
   const std::string_view wrong = problem_.field;
-  const bool about =
-      wrong.starts_with(field) && (wrong.size() == field.size() || wrong[field.size()] == '.');
-  if (problem_.message.empty() || !about) return;
+  return !problem_.message.empty() && wrong.starts_with(field) &&
+         (wrong.size() == field.size() || wrong[field.size()] == '.');
+}
+
+void ControlRail::error_under(std::string_view field) {
+  if (!is_wrong(field)) return;
   const TextColorScope color(context_->theme.colors.bad);
   show_wrapped(problem_.message);
   controls::record(*context_, fmt::format("error.{}", field).c_str(), std::string(field).c_str(),
@@ -343,6 +337,19 @@ void ControlRail::draw_controls(const char* first, const char* last, engine::Run
 }
 
 void ControlRail::draw_control(const RequestControl& control, engine::RunRequest& request) {
+  if (!control.options.beside) row_ = {.label = control.options.row};
+  if (!shows(control)) return;
+  draw_by_kind(control, request);
+  if (const std::string refusal = controls::refusal_of(*context_, control.id); !refusal.empty()) {
+    const TextColorScope color(context_->theme.colors.bad);
+    show_wrapped(refusal);
+    controls::record(*context_, fmt::format("refused.{}", control.id).c_str(), control.label,
+                     "text", refusal, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  }
+  error_under(control.field);
+}
+
+void ControlRail::draw_by_kind(const RequestControl& control, engine::RunRequest& request) {
   switch (control.kind) {
     case ControlKind::Segments:
       draw_segments(control, request);
@@ -357,6 +364,7 @@ void ControlRail::draw_control(const RequestControl& control, engine::RunRequest
       draw_number(control, request);
       break;
     case ControlKind::Decades: {
+      mark_changed(control, request);
       auto value = static_cast<float>(control_value(control, request));
       const ControlRange range = control_range(control);
       if (controls::drag_float(*context_, control.id, control.label, value, 0.0F,
@@ -367,13 +375,6 @@ void ControlRail::draw_control(const RequestControl& control, engine::RunRequest
       break;
     }
   }
-  if (const std::string refusal = controls::refusal_of(*context_, control.id); !refusal.empty()) {
-    const TextColorScope color(context_->theme.colors.bad);
-    show_wrapped(refusal);
-    controls::record(*context_, fmt::format("refused.{}", control.id).c_str(), control.label,
-                     "text", refusal, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-  }
-  error_under(control.field);
 }
 
 std::vector<controls::Options> ControlRail::gates_of(const RequestControl& control,
@@ -397,6 +398,7 @@ void ControlRail::draw_segments(const RequestControl& control, engine::RunReques
   controls::Options options = options_of(control, request);
   int index = chosen_index(control, request);
   const std::vector<controls::Options> gates = gates_of(control, request, index, options);
+  mark_changed(control, request);
   if (control.label[0] != '\0') row_label(control.label);
   if (controls::segmented(*context_, control.id, index, choice_labels(control), options, gates)) {
     set_control_value(control, request,
@@ -408,6 +410,7 @@ void ControlRail::draw_list(const RequestControl& control, engine::RunRequest& r
   controls::Options options = options_of(control, request);
   int index = chosen_index(control, request);
   const std::vector<controls::Options> gates = gates_of(control, request, index, options);
+  mark_changed(control, request);
   if (controls::combo(*context_, control.id, control.label, index, choice_labels(control), options,
                       gates)) {
     set_control_value(control, request,
@@ -428,14 +431,8 @@ void ControlRail::draw_switch(const RequestControl& control, engine::RunRequest&
       options = gate(verdict);
     }
   }
-  if (control.options.row != nullptr) {
-    row_label(control.options.row);
-    labelled_row_ = true;
-  } else if (control.options.beside) {
-    ImGui::SameLine(0, context_->theme.px(labelled_row_ ? kGapLarge : kGapSection));
-  } else {
-    labelled_row_ = false;
-  }
+  place_in_row(context_->theme.px(row_.label == nullptr ? kGapSection : kGapLarge));
+  mark_changed(control, request);
   if (controls::checkbox(*context_, control.id, control.label, on, options)) {
     set_control_value(control, request, std::int64_t{on ? 1 : 0});
   }
@@ -443,10 +440,22 @@ void ControlRail::draw_switch(const RequestControl& control, engine::RunRequest&
 
 void ControlRail::draw_number(const RequestControl& control, engine::RunRequest& request) {
   const ControlRange range = control_range(control);
-  const controls::Options options = options_of(control, request);
+  controls::Options options = options_of(control, request);
+  options.zero = control.options.zero;
+  std::string label = control.label;
+  if (row_.label != nullptr) {
+    // Two share it.
+    label.insert(0, "##");
+    const float gap = context_->theme.px(kGapSmall);
+    place_in_row(gap);
+    if (!control.options.beside) {
+      options.share = 0.5F * (1 - gap / ImGui::GetContentRegionAvail().x);
+    }
+  }
+  mark_changed(control, request);
   if (is_real(control)) {
     double value = control_value(control, request);
-    if (controls::drag_real(*context_, control.id, control.label, value, range.low, range.high,
+    if (controls::drag_real(*context_, control.id, label.c_str(), value, range.low, range.high,
                             range.reset, options)) {
       set_control_value(control, request, value);
     }
@@ -454,7 +463,7 @@ void ControlRail::draw_number(const RequestControl& control, engine::RunRequest&
   }
   std::int64_t value = control_number(control, request);
   if (controls::drag_int(
-          *context_, control.id, control.label, value, static_cast<std::int64_t>(range.low),
+          *context_, control.id, label.c_str(), value, static_cast<std::int64_t>(range.low),
           static_cast<std::int64_t>(range.high), static_cast<std::int64_t>(range.reset), options)) {
     set_control_value(control, request, value);
   }

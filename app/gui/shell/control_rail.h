@@ -1,6 +1,7 @@
-// The control rail: every setting of the request, always visible, every one with an effect. Changes
-// the request that it is given and returns what else the user wants; the shell carries that out
-// after the frame.
+// The control rail: the settings of the request, in sections. A section shows the settings that the
+// step has and that are often needed or changed; all of it, or nothing, on request. Changes the
+// request that it is given and returns what else the user wants; the shell carries that out after
+// the frame.
 #pragma once
 
 #include <array>
@@ -18,6 +19,7 @@
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/file_dialog.h"
+#include "app/gui/shell/rail_sections.h"
 #include "engine/input/presets.h"
 #include "engine/input/recorded_routing.h"
 #include "engine/input/tensor_source.h"
@@ -51,7 +53,8 @@ class ControlRail {
   void follow(const engine::RunRequest& request);
 
   RailWishes draw(const PanelContext& context, const LinkSupervisor& link,
-                  engine::RunRequest& request, bool live, const std::string& last_error);
+                  engine::RunRequest& request, RailSections& sections, bool live,
+                  const std::string& last_error);
 
  private:
   struct FileField {
@@ -90,7 +93,9 @@ class ControlRail {
 
   /// The table's controls from `first` to `last`, both ids, in its order.
   void draw_controls(const char* first, const char* last, engine::RunRequest& request);
+  /// Nothing where the section does not show it.
   void draw_control(const RequestControl& control, engine::RunRequest& request);
+  void draw_by_kind(const RequestControl& control, engine::RunRequest& request);
   void draw_segments(const RequestControl& control, engine::RunRequest& request);
   void draw_list(const RequestControl& control, engine::RunRequest& request);
   void draw_switch(const RequestControl& control, engine::RunRequest& request);
@@ -105,7 +110,21 @@ class ControlRail {
   engine::Verdict verdict_on(const RequestControl& control, engine::RunRequest request,
                              std::int64_t value) const;
 
-  void section(const char* title);
+  /// Draws its heading; false = folded.
+  bool section(const char* title, const engine::RunRequest& request);
+  /// "7 more", which shows all of the section, and "less".
+  void draw_more(const std::string& title, const std::string& id);
+  /// At the end of the row.
+  void draw_at_right(const std::string& words, ImU32 color);
+  /// Which controls are usual for this request: what each frame asks is kept.
+  void find_usual(const engine::RunRequest& request);
+  /// Its section shows it.
+  bool shows(const RequestControl& control) const;
+  bool is_wrong(std::string_view field) const;
+  /// Left of a control that is not at its default.
+  void mark_changed(const RequestControl& control, const engine::RunRequest& request);
+  /// Continues the row of the control before, or begins one, with its label.
+  void place_in_row(float gap);
   /// What the numbers of a routing file may be, a button for each.
   void draw_readings(engine::RunRequest& request);
   /// Draws the label column, for segmented controls.
@@ -136,7 +155,15 @@ class ControlRail {
   const LinkSupervisor* link_ = nullptr;
   engine::Error problem_;  // no message: the request is valid
   RailWishes wishes_;
-  bool labelled_row_ = false;  // the switches being drawn follow a row label
+  RailSections* sections_ = nullptr;
+  std::vector<bool> usual_;  // by request_controls()
+  engine::RunRequest usual_of_;
+  bool usual_comparing_ = false;
+  /// The row that several controls share.
+  struct SharedRow {
+    const char* label = nullptr;
+    bool begun = false;
+  } row_;
 };
 
 }  // namespace app

@@ -47,6 +47,8 @@ engine::Result<Settings> from_json(const json& document) {
   settings.restart_automatically =
       document.value("restart_automatically", fallback.restart_automatically);
   settings.rail_hidden = document.value("rail_hidden", fallback.rail_hidden);
+  settings.rail_sections.folded = document.value("folded_sections", RailSections::Titles());
+  settings.rail_sections.full = document.value("full_sections", RailSections::Titles());
   settings.files.folder = document.value("folder", std::string());
   settings.files.recent = document.value("recent", std::vector<std::string>());
   if (settings.files.recent.size() > kMaxRecentFiles) settings.files.recent.resize(kMaxRecentFiles);
@@ -125,6 +127,8 @@ std::string save_settings(const std::string& path, const Settings& settings) {
                    {"theme", settings.theme == ThemeKind::Light ? "light" : "dark"},
                    {"restart_automatically", settings.restart_automatically},
                    {"rail_hidden", settings.rail_hidden},
+                   {"folded_sections", settings.rail_sections.folded},
+                   {"full_sections", settings.rail_sections.full},
                    {"folder", settings.files.folder},
                    {"recent", settings.files.recent},
                    {"live", settings.live},

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/controllers/files_controller.h"
+#include "app/gui/shell/rail_sections.h"
 #include "app/gui/theme/theme.h"
 
 namespace app {
@@ -21,6 +22,7 @@ struct Settings {
   ThemeKind theme = ThemeKind::Dark;
   bool restart_automatically = false;
   bool rail_hidden = false;
+  RailSections rail_sections{};
   RememberedFiles files{};
   // What was on screen when the window was closed.
   std::string request{};  // JSON, as on the command line; empty = none yet

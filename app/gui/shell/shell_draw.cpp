@@ -142,8 +142,8 @@ void Shell::draw_rail(const PanelContext& context, float height) {
   const engine::RunRequest& shown = context.view.requested;
   if (request_in_rail_ != shown) rail_.follow(shown);
   request_in_rail_ = shown;
-  const RailWishes wishes =
-      rail_.draw(context, workbench_.runs.link, request_in_rail_, state.live, state.last_error);
+  const RailWishes wishes = rail_.draw(context, workbench_.runs.link, request_in_rail_,
+                                       settings_.rail_sections, state.live, state.last_error);
   ImGui::PopStyleVar();
   std::vector<Command>& commands = context.commands;
   if (context.view.recorded_request) {

@@ -137,8 +137,15 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   // In a list, what all of them share says nothing.
   const RunRequest* const both[] = {&base, &file};
   const std::vector<std::string> names = summaries_of(both);
-  EXPECT_THAT(names[0], ::testing::Not(::testing::HasSubstr("Both")));
-  EXPECT_THAT(names[1], ::testing::HasSubstr("splits s.json"));
+  EXPECT_EQ(names[0], "NVFP4 · Uniform");
+  EXPECT_THAT(names[1], "dY dy.npy · splits s.json · NVFP4 · From a file");
+  RunRequest block = base;
+  block.recipe.scaling = engine::Scaling::Block;
+  RunRequest again = block;
+  again.recipe.pow2_scales = !block.recipe.pow2_scales;
+  const RunRequest* const scales[] = {&block, &again};
+  EXPECT_THAT(summaries_of(scales),
+              ElementsAre("FP8 block, power-of-two scales", "FP8 block, FP32 scales"));
 }
 
 TEST(RequestControls, RunsOfASweepAreCalledByWhatDistinguishesThem) {
@@ -160,6 +167,30 @@ TEST(RequestControls, RunsOfASweepAreCalledByWhatDistinguishesThem) {
               StartsWith("FP8 block, FP32 scales, cuBLASLt grouped, workspace Per matmul"));
   EXPECT_THAT(names[1], StartsWith("BF16, CPU reference, workspace Per layout, "));
   EXPECT_THAT(sweep_names({}), ElementsAre());
+}
+
+TEST(RequestControls, ARailShowsWhatTheStepHasAndWhatIsChanged) {
+  RunRequest request;
+  request.backend = engine::GemmBackend::CpuReference;
+  const auto usual = [&](const char* id) {
+    return is_usual(request_control(id), request, /*comparing=*/false);
+  };
+  EXPECT_TRUE(usual("shape.rows"));
+  EXPECT_FALSE(differs_from_default(request_control("shape.rows"), request));
+  // Without an effect, and seldom changed.
+  EXPECT_FALSE(usual("engine.workspace"));
+  EXPECT_FALSE(usual("engine.layers"));
+  request.layers = 2;
+  EXPECT_TRUE(usual("engine.layers"));
+  EXPECT_TRUE(differs_from_default(request_control("engine.layers"), request));
+  // A change without an effect is not shown for that.
+  request.workspace = engine::WorkspaceStrategy::Shared;
+  EXPECT_FALSE(usual("engine.workspace"));
+  EXPECT_FALSE(usual("recipe.hadamard"));
+  EXPECT_TRUE(is_usual(request_control("recipe.hadamard"), request, /*comparing=*/true));
+  // Values of a file are no default, whatever they are.
+  request.activations = engine::FileInput{.path = "x.npy", .tensor = ""};
+  EXPECT_TRUE(differs_from_default(request_control("activations.source"), request));
 }
 
 /// What people read: no name of a field, no name of an enumerator.

@@ -1,4 +1,4 @@
-// The rail's sections that are more than rows of the table: shape, operands and routing, which can
+// Parts of the rail that are more than rows of the table: shape, operands and routing, which can
 // come from files (opened by the worker, never here), and the engine with its library.
 #include <fmt/format.h>
 
@@ -74,7 +74,6 @@ std::string gain_text(const engine::AlgorithmChoice& choice) {
 }  // namespace
 
 void ControlRail::draw_shape(engine::RunRequest& request) {
-  section("Input");
   engine::ShapeSpec& shape = request.shape;
   const engine::ShapePreset* const chosen = preset_named(shape.preset);
   int index = chosen == nullptr ? 0 : static_cast<int>(chosen - presets_.data()) + 1;
@@ -104,6 +103,8 @@ void ControlRail::draw_operand(RequestOperand operand, engine::RunRequest& reque
   names.emplace_back("From a file");
   const bool synthetic = std::holds_alternative<engine::SyntheticInput>(input);
   int index = synthetic ? chosen_index(source, request) : from_file;
+  if (!shows(request_control(source.id))) return;
+  mark_changed(source, request);
   controls::Options options = options_of(source, request);
   // What has no effect is one greyed line.
   const bool one_line = !synthetic || !options.enabled;
@@ -318,7 +319,6 @@ void ControlRail::draw_readings(engine::RunRequest& request) {
 }
 
 void ControlRail::draw_engine(engine::RunRequest& request) {
-  section("Engine");
   draw_backend(request);
   draw_cublaslt(request);
   draw_controls("engine.workspace", "engine.try_algorithms", request);
@@ -328,10 +328,7 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
   iterations.label = request.launch.kind == engine::LaunchKind::Eager ? "Steps" : "Replays";
   draw_control(iterations, request);
   draw_controls("engine.median_within", "engine.time_limit", request);
-  if (request.launch.kind == engine::LaunchKind::GraphReplay) {
-    draw_controls("engine.deadline_factor", "engine.deadline_factor", request);
-  }
-  draw_controls("engine.markers", "engine.layers", request);
+  draw_controls("engine.deadline_factor", "engine.layers", request);
 }
 
 void ControlRail::draw_backend(engine::RunRequest& request) {
@@ -376,6 +373,10 @@ void ControlRail::draw_algorithm_gains() {
 }
 
 void ControlRail::draw_cublaslt(engine::RunRequest& request) {
+  if (!sections_->full.contains("Engine") &&
+      !engine::inapplicable_reason("cublaslt_library", request).empty()) {
+    return;
+  }
   std::vector<std::string> libraries;
   if (link_->hello()) libraries = link_->hello()->cublaslt_libraries;
   std::vector<std::string> names = {"Worker's choice"};
