@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -269,16 +271,26 @@ std::vector<VariedNumber> varied_numbers(std::span<const RunRequest* const> requ
   return varied;
 }
 
-/// Removes from a list of every request what all of them have there.
-void remove_shared(std::vector<SummaryWords>& all, std::vector<std::string> SummaryWords::* list) {
+/// Removes from a list of every request what all of them have there; what follows from the recipe
+/// is compared with requests of the same recipe.
+void remove_shared(std::vector<SummaryWords>& all, std::vector<std::string> SummaryWords::* list,
+                   bool same_recipe = false) {
   if (all.size() < 2) return;
-  const std::vector<std::string> candidates = all.front().*list;
-  for (const std::string& one : candidates) {
-    const bool shared = std::ranges::all_of(all, [&](const SummaryWords& words) {
-      return std::ranges::find(words.*list, one) != (words.*list).end();
+  const auto group = [same_recipe](const SummaryWords& words) {
+    return same_recipe ? words.recipe : std::string();
+  };
+  std::map<std::string, std::size_t> requests;
+  std::map<std::pair<std::string, std::string>, std::size_t> having;
+  for (const SummaryWords& words : all) {
+    ++requests[group(words)];
+    for (const std::string& one : std::set((words.*list).begin(), (words.*list).end())) {
+      ++having[{group(words), one}];
+    }
+  }
+  for (SummaryWords& words : all) {
+    std::erase_if(words.*list, [&](const std::string& one) {
+      return having[{group(words), one}] == requests[group(words)];
     });
-    if (!shared) continue;
-    for (SummaryWords& words : all) std::erase(words.*list, one);
   }
 }
 
@@ -290,7 +302,7 @@ std::vector<std::string> summaries_of(std::span<const RunRequest* const> request
   std::vector<SummaryWords> words;
   for (const RunRequest* request : requests) words.emplace_back(*request);
   remove_shared(words, &SummaryWords::data);
-  remove_shared(words, &SummaryWords::details);
+  remove_shared(words, &SummaryWords::details, /*same_recipe=*/true);
   remove_shared(words, &SummaryWords::others);
   std::vector<std::string> summaries;
   for (const SummaryWords& one : words) summaries.push_back(one.text());

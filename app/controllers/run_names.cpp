@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/controllers/request_actions.h"
+#include "engine/model/moment.h"
 
 namespace app {
 
@@ -19,6 +20,10 @@ std::vector<std::string> run_names(std::span<const ListedRun> runs) {
     names[i] = fmt::format("{}. {}", i + 1, name);
   }
   return names;
+}
+
+std::string group_time(std::int64_t id) {
+  return engine::local_time(static_cast<std::time_t>(id / 1000), "%H:%M:%S");
 }
 
 }  // namespace app

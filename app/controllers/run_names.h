@@ -3,6 +3,7 @@
 // share. A list is the runs of one window or of one recording: what else is open changes no name.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ struct ListedRun {
 /// One for each of a list, in its order: "3. as shipped". A run of an interleaved measurement that
 /// has no name says which side it is.
 std::vector<std::string> run_names(std::span<const ListedRun> runs);
+
+/// When a sweep or an interleaved measurement was started, by its group's id: "14:05:31".
+std::string group_time(std::int64_t id);
 
 /// `records`: profiling::Records of values or of shared ones. `given(run)`: the name that a person
 /// gave it. What is returned refers to the records.

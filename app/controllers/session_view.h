@@ -128,6 +128,12 @@ class RunNamesGiven {
   std::uint64_t generation_ = 0;
 };
 
+/// What a page is about, where that is not the run on screen.
+struct PageSubject {
+  std::string words;            // one line
+  bool answers_request = true;  // to the rail's request; false = it has nothing to do with the rail
+};
+
 /// Read-only picture of the window's state for one frame.
 struct SessionView {
   engine::RunRequest requested;  // what the rail shows: the user's, or that of the recorded run
@@ -153,11 +159,12 @@ struct SessionView {
   const RunNamesGiven* names = nullptr;  // since the runs were measured or read
   std::string session_path;              // of the open recording, on screen or not; empty = none
   std::vector<std::shared_ptr<const profiling::RecordedComparison>>
-      comparisons;               // of recipes, live or of the recording, oldest first
-  bool recipes = false;          // Numerics shows all recipes side by side, not the run
-  bool comparing = false;        // one is in progress, or waits for the run before it
-  std::string comparison_error;  // of the newest order; empty after a success
-  bool compares_steps = false;   // the newest order is a comparison over steps
+      comparisons;                       // of recipes, live or of the recording, oldest first
+  std::optional<PageSubject> subject{};  // of the page; none = the run on screen
+  bool recipes = false;                  // Numerics shows all recipes side by side, not the run
+  bool comparing = false;                // one is in progress, or waits for the run before it
+  std::string comparison_error;          // of the newest order; empty after a success
+  bool compares_steps = false;           // the newest order is a comparison over steps
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorState doctor{};

@@ -14,7 +14,8 @@ namespace app {
 namespace {
 
 constexpr const char* kRecordedRequest =
-    "The rail shows a recorded request: take it over with Use as my request, or go back to live";
+    "The rail shows a recorded request: take it over with Use as my request, or go back to your "
+    "runs";
 
 constexpr const char* kExample = "h200_layer.session";
 constexpr std::size_t kExampleRun = 1;
@@ -105,7 +106,7 @@ bool Workbench::open_example() {
   returning_to_ = example;
   files.open_recording(example.path);
   notices.set_status(
-      "An example is open: a DeepSeek-V3 expert layer, recorded on an H200. Back to live shows "
+      "An example is open: a DeepSeek-V3 expert layer, recorded on an H200. Back to my runs shows "
       "what runs here.");
   return true;
 }
@@ -311,7 +312,7 @@ std::string Workbench::refusal(Action action) const {
   const LinkStatus link = runs.link.status();
   const Tour* tour = tours.to_user() ? tours.tour() : nullptr;
   constexpr const char* kNoTour = "No tour is on screen";
-  const std::string leave = "go back to live first";
+  const std::string leave = "go back to your runs first";
   switch (action) {
     case Action::ToggleLive:
       return change_refusal();

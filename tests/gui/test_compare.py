@@ -293,6 +293,18 @@ def test_a_against_b_again_takes_their_places(open_window):
         if value(window, "compare.verdict") == "ambiguous":
             break
     assert "8 blocks" in value(window, "compare.a") and "8 blocks" in value(window, "compare.b")
+    # The headline says what the page is about, not what another page shows.
+    assert "8 blocks" in value(window, "headline.subject") and not window.control("headline.step")
+    assert "not of this page" in value(window, "rail.whose")
+    # One line stands for all blocks, but for the one that other pages show.
+    window.click("top.run")
+    folded = window.wait("the list", lambda m: any(c["kind"] == "fold" and "A/B" in c["label"] for c in m["controls"]))
+    rows = [c for c in folded["controls"] if c["kind"] in ("fold", "option") and c["id"].startswith("top.run.")]
+    fold = next(c["id"] for c in rows if c["kind"] == "fold")
+    window.click(fold)
+    window.wait("its blocks", lambda m: any(c["id"] == fold and c["value"] == "open" for c in m["controls"]))
+    assert any(c["kind"] == "option" and ". A: " in c["label"] for c in window.map()["controls"])
+    window.key("Escape")
     # Identical settings: whatever the clock shows, no difference may be claimed.
     assert value(window, "compare.verdict") == "ambiguous", value(window, "compare.reason")
 

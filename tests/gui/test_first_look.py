@@ -56,7 +56,7 @@ def test_a_first_start_shows_a_layer_of_a_device_and_the_next_one_does_not(open_
     window.wait("the example", lambda m: any(c["id"] == "layer.tensor.dw-up" for c in m["controls"]))
     state = window.state()
     assert state["from_file"] and state["page"] == "numerics"
-    assert "DeepSeek-V3 layer" in window.control("top.run")["value"]
+    assert "DeepSeek-V3 layer" in window.control("headline.request")["value"]
     assert "FP8 block" in window.control("top.run")["value"]
     assert "An example is open" in window.control("status.says")["value"]
     # Meanwhile the worker measures; its run is one click away.

@@ -422,7 +422,7 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
     Action action;
   };
   const SessionView& view = context.view;
-  const WayOut way = view.from_file ? WayOut{".live", "Back to live", Action::BackToLive}
+  const WayOut way = view.from_file ? WayOut{".live", "Back to my runs", Action::BackToLive}
                      : view.no_worker
                          ? WayOut{".sample", "Open the shipped recording", Action::OpenSample}
                      : view.link.state == LinkState::Lost

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -20,6 +21,8 @@ class PagePanel {
   virtual void draw(const PanelContext& context, ImVec2 size) = 0;
   /// Called between frames, a few times per second: true when a background result is to be drawn.
   virtual bool tick() { return false; }
+  /// What the view is about, as last drawn, where that is not the run on screen.
+  virtual std::optional<PageSubject> subject() const { return std::nullopt; }
   /// Switches to one of the page's views; empty = its first, an unknown name changes nothing.
   void show_view(std::string_view name) {
     for (std::size_t i = 0; i < views_.size(); ++i) {

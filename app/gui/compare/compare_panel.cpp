@@ -250,6 +250,20 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
                [&](const Area&) { return times_card(); }});
 }
 
+std::optional<PageSubject> ComparePanel::subject() const {
+  const auto title = [this](const CompareSide& side) {
+    const int index = sides_.index_of(side);
+    return index < 0 ? side.title : sides_.titles()[static_cast<std::size_t>(index)];
+  };
+  std::string words = "Two runs side by side";
+  if (part_ == 1) {
+    words = frontier_.subject();
+  } else if (sides_.ready()) {
+    words = fmt::format("{}   against   {}", title(sides_.a()), title(sides_.b()));
+  }
+  return PageSubject{.words = std::move(words), .answers_request = false};
+}
+
 void ComparePanel::draw_page(const PanelContext& context, const Area& area) {
   switch (page_) {
     case 0:

@@ -15,6 +15,7 @@ class ComparePanel : public PagePanel {
   explicit ComparePanel(const std::function<void()>& wake) : model_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override { return model_.tick(); }
+  std::optional<PageSubject> subject() const override;
   bool close_front() override { return part_ == 0 ? board_.restore() : frontier_.close_front(); }
 
  private:

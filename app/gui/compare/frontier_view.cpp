@@ -10,11 +10,11 @@
 #include "app/controllers/background.h"
 #include "app/controllers/batch_controller.h"
 #include "app/controllers/request_actions.h"
+#include "app/controllers/run_names.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
-#include "engine/model/moment.h"
 #include "profiling/compare/comparison_tables.h"
 
 namespace app {
@@ -82,9 +82,7 @@ FrontierView::Sweeps FrontierView::sweeps_of(const profiling::RunList& runs) {
   for (profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
     if (group.kind != profiling::GroupKind::Sweep) continue;
     sweeps.titles.push_back(
-        fmt::format("sweep of {}, {} runs",
-                    engine::local_time(static_cast<std::time_t>(group.id / 1000), "%H:%M:%S"),
-                    group.runs.size()));
+        fmt::format("sweep of {}, {} runs", group_time(group.id), group.runs.size()));
     sweeps.groups.push_back(std::move(group));
   }
   return sweeps;
@@ -113,6 +111,15 @@ void FrontierView::follow(const PanelContext& context) {
   auto sweep = std::ranges::find(groups, shown_, &profiling::RunGroupMembers::id);
   if (sweep == groups.end()) sweep = std::prev(groups.end());
   changed_at_once(made_, [&](Points& made) { made = points_of(*sweep, context); });
+}
+
+std::string FrontierView::subject() const {
+  if (made_.runs.empty()) return "Sweeps: accuracy against time";
+  const engine::RunResult& first = made_.runs.front()->result;
+  const std::string& preset = made_.runs.front()->request.shape.preset;
+  return fmt::format("Sweep of {} point{}{}{}, {}", made_.runs.size(),
+                     made_.runs.size() == 1 ? "" : "s", preset.empty() ? "" : ", ", preset,
+                     first.device.name);
 }
 
 FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& sweep,

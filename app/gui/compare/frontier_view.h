@@ -26,6 +26,8 @@ class FrontierView {
   /// The page uses the first `taken_left` pixels of the first row.
   std::optional<FrontierWish> draw(const PanelContext& context, const Area& area, float taken_left);
 
+  /// What is shown, in one line.
+  std::string subject() const;
   /// Shows all cards again; false if none fills the view.
   bool close_front() { return board_.restore(); }
 

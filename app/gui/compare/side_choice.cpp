@@ -10,15 +10,10 @@
 
 #include "app/controllers/request_actions.h"
 #include "app/controllers/run_names.h"
-#include "engine/model/moment.h"
 #include "profiling/compare/sweep_points.h"
 
 namespace app {
 namespace {
-
-std::string time_of(std::int64_t unix_ms) {
-  return engine::local_time(static_cast<std::time_t>(unix_ms / 1000), "%H:%M:%S");
-}
 
 const void* last_of(const profiling::RunList& runs) {
   return runs.empty() ? nullptr : runs.back().get();
@@ -53,7 +48,7 @@ void add_sides(const SessionView& view, const profiling::RunList& runs, const st
         side.runs.push_back(runs[run]);
       }
       if (side.runs.empty()) continue;
-      side.title = fmt::format("{}{} of {}, {} blocks: {}", prefix, label, time_of(group.id),
+      side.title = fmt::format("{}{} of {}, {} blocks: {}", prefix, label, group_time(group.id),
                                side.runs.size(), summaries[first]);
       sides.push_back(std::move(side));
     }

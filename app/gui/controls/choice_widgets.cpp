@@ -1,4 +1,6 @@
 // Choices: combo with individually disabled items, and the segmented row of exclusive options.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cfloat>
@@ -69,8 +71,9 @@ namespace {
 
 /// A row of a filtered list: an item, or a heading.
 struct ListRow {
-  std::size_t at = 0;
-  bool heading = false;
+  enum class Kind : std::uint8_t { Item, Heading, Fold };
+  std::size_t at = 0;  // index of its kind in the list
+  Kind kind = Kind::Item;
 };
 
 bool contains_words(std::string_view text, std::string_view words) {
@@ -88,9 +91,15 @@ bool contains_words(std::string_view text, std::string_view words) {
   return true;
 }
 
-std::vector<ListRow> rows_of(const FilteredList& list) {
+bool is_open(const FilteredList& list, const Fold& fold) {
+  return list.open != nullptr && list.open->contains(fold.key);
+}
+
+std::vector<ListRow> rows_of(const FilteredList& list, int chosen) {
+  using enum ListRow::Kind;
   std::vector<ListRow> rows;
   std::size_t heading = 0;
+  std::size_t fold = 0;
   const auto ends_before = [&list](std::size_t at, std::size_t item) {
     return at < list.headings.size() && list.headings[at].before <= item;
   };
@@ -98,16 +107,50 @@ std::vector<ListRow> rows_of(const FilteredList& list) {
     // If two headings have no item between them, only the last counts.
     bool due = false;
     while (ends_before(heading, i)) due = ++heading > 0;
-    if (due) rows.push_back({heading - 1, true});
-    if (contains_words(list.items[i], list.filter)) rows.push_back({i, false});
+    if (due) rows.push_back({heading - 1, Heading});
+    while (fold < list.folds.size() && list.folds[fold].first + list.folds[fold].count <= i) ++fold;
+    const bool folded =
+        list.filter.empty() && fold < list.folds.size() && list.folds[fold].first <= i;
+    if (folded && list.folds[fold].first == i) rows.push_back({fold, Fold});
+    if (folded && !is_open(list, list.folds[fold]) && static_cast<int>(i) != chosen) continue;
+    if (contains_words(list.items[i], list.filter)) rows.push_back({i, Item});
   }
   // A heading that nothing matched below is left out.
   std::vector<ListRow> kept;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool empty = rows[i].heading && (i + 1 == rows.size() || rows[i + 1].heading);
+    const bool empty =
+        rows[i].kind == Heading && (i + 1 == rows.size() || rows[i + 1].kind == Heading);
     if (!empty) kept.push_back(rows[i]);
   }
   return kept;
+}
+
+/// A line of a list. ImGui draws it into the spacing at both sides, where it is clipped.
+void record_line(const PanelContext& context, const std::string& id, const std::string& label,
+                 const char* kind, const char* value) {
+  const float beyond = ImGui::GetStyle().ItemSpacing.x;
+  const ImVec2 min = ImGui::GetItemRectMin();
+  const ImVec2 max = ImGui::GetItemRectMax();
+  record(context, id.c_str(), label.c_str(), kind, value, {min.x + beyond, min.y},
+         {max.x - beyond, max.y});
+}
+
+/// A click opens or closes it; the list stays.
+void draw_fold(const PanelContext& context, const char* id, const FilteredList& list,
+               const Fold& fold) {
+  const bool open = is_open(list, fold);
+  const std::string text = (open ? "- " : "+ ") + fold.text;
+  ImGui::PushID(static_cast<int>(fold.first));
+  const std::string shown =
+      fitted(ImGui::GetFont(), text, ImGui::GetContentRegionAvail().x) + "##fold";
+  const TextColorScope color(context.theme.colors.dim_text);
+  if (ImGui::Selectable(shown.c_str(), false, ImGuiSelectableFlags_DontClosePopups)) {
+    if (open) list.open->erase(fold.key);
+    if (!open) list.open->insert(fold.key);
+  }
+  ImGui::PopID();
+  record_line(context, fmt::format("{}.fold.{}", id, fold.first), fold.text, "fold",
+              open ? "open" : "folded");
 }
 
 constexpr std::size_t kMaxListRows = 16;
@@ -127,19 +170,19 @@ int draw_list(const PanelContext& context, const char* id, int index, const Filt
   // Enter in another field of the open list is that field's.
   const bool typing = ImGui::IsItemActive() || ImGui::IsItemDeactivated();
   const bool entered = typing && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));
-  const std::vector<ListRow> rows = rows_of(list);
+  const std::vector<ListRow> rows = rows_of(list, index);
   if (rows.empty()) {
     show_dimmed("No choice matches");
     return -1;
   }
-  const auto first = std::ranges::find(rows, false, &ListRow::heading);
+  const auto first = std::ranges::find(rows, ListRow::Kind::Item, &ListRow::kind);
   if (entered && first != rows.end()) return static_cast<int>(first->at);
   const float row = ImGui::GetTextLineHeightWithSpacing();
   const float height = row * static_cast<float>(std::min(rows.size(), kMaxListRows));
   const ChildScope area("##items", {0, height}, theme.colors.panel, {0, 0});
   if (ImGui::IsWindowAppearing()) {
     const auto at = std::ranges::find_if(rows, [index](const ListRow& one) {
-      return !one.heading && static_cast<int>(one.at) == index;
+      return one.kind == ListRow::Kind::Item && static_cast<int>(one.at) == index;
     });
     const auto above = static_cast<float>(at - rows.begin()) * row;
     if (at != rows.end()) ImGui::SetScrollY(std::max(above - 0.5F * height, 0.0F));
@@ -150,8 +193,12 @@ int draw_list(const PanelContext& context, const char* id, int index, const Filt
   while (clipper.Step()) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       const ListRow& one = rows[static_cast<std::size_t>(i)];
-      if (one.heading) {
+      if (one.kind == ListRow::Kind::Heading) {
         show_dimmed(list.headings[one.at].text);
+        continue;
+      }
+      if (one.kind == ListRow::Kind::Fold) {
+        draw_fold(context, id, list, list.folds[one.at]);
         continue;
       }
       const bool selected = static_cast<int>(one.at) == index;
@@ -162,11 +209,8 @@ int draw_list(const PanelContext& context, const char* id, int index, const Filt
       if (shown != list.items[one.at] && ImGui::IsItemHovered()) {
         tooltip(context, list.items[one.at]);
       }
-      record_item(context, {.id = option_id(id, one.at),
-                            .label = list.items[one.at],
-                            .kind = "option",
-                            .value = selected ? "true" : "false",
-                            .reason = {}});
+      record_line(context, option_id(id, one.at), list.items[one.at], "option",
+                  selected ? "true" : "false");
       ImGui::PopID();
     }
   }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,20 @@ struct Heading {
   std::size_t before = 0;
   std::string text;
 };
+/// Neighbours in the list that one line stands for until it is clicked. A search finds them all the
+/// same, and the chosen one is always listed.
+struct Fold {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  std::int64_t key = 0;  // stays when the list changes
+  std::string text;
+};
 struct FilteredList {
   const std::vector<std::string>& items;
   std::vector<Heading> headings;
-  std::string& filter;  // kept by the caller, cleared when the list opens
+  std::string& filter;                     // kept by the caller, cleared when the list opens
+  std::vector<Fold> folds{};               // in the order of the items
+  std::set<std::int64_t>* open = nullptr;  // keys of those that are open; kept by the caller
 };
 bool filtered_combo(const PanelContext&, const char* id, const char* label, int& index,
                     const FilteredList& list, const Options& = {},

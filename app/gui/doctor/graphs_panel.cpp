@@ -126,6 +126,7 @@ class GraphsPanel : public PagePanel {
       : PagePanel(kReplayViews), scene_(wake), replays_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
   bool close_front() override;
+  std::optional<PageSubject> subject() const override;
   bool tick() override {
     const bool replays = replays_.tick();
     const bool live = live_.tick();
@@ -237,6 +238,15 @@ void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
   topology_board_.draw(
       context, area, plan("topology.cards"),
       {[&](const Area& room) { return topology_.card(context, room, scene_, board); }, details});
+}
+
+std::optional<PageSubject> GraphsPanel::subject() const {
+  if (view_ == 0) return std::nullopt;
+  const ReportSource* const source = sources_.chosen();
+  if (source == nullptr ? view() != "doctor" : source->run != nullptr) return std::nullopt;
+  return PageSubject{
+      .words = "Graph doctor · " + (source == nullptr ? "nothing examined yet" : source->label),
+      .answers_request = false};
 }
 
 bool GraphsPanel::close_front() {

@@ -304,6 +304,12 @@ CardPlan NumericsPanel::plan(const Theme& theme, ImVec2 size) {
           {0.64F, width, {{0.56F, height}, {0.44F, height, {{0.32F, width}, {0.68F, width}}}}}}};
 }
 
+std::optional<PageSubject> NumericsPanel::subject() const {
+  if (view_ == kRecipes) return PageSubject{.words = recipes_.subject()};
+  if (view_ == kSteps) return PageSubject{.words = steps_.subject()};
+  return std::nullopt;
+}
+
 bool NumericsPanel::close_front() {
   switch (view_) {
     case kRecipes:

@@ -28,6 +28,7 @@ class NumericsPanel : public PagePanel {
   void select(const Selection& selection) override { wanted_ = selection; }
   Selection selected() const override;
   bool close_front() override;
+  std::optional<PageSubject> subject() const override;
 
  private:
   /// Indices of view_.

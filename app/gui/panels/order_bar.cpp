@@ -16,14 +16,14 @@ bool draw_order_bar(const PanelContext& context, const OrderWords& words, const 
   const SessionView& view = context.view;
   const auto id = [&words](const char* part) { return std::string(words.name) + "." + part; };
   bool pressed = false;
-  flow.next(theme.px(84));
+  flow.next(theme.px(92));
   if (state.in_progress) {
-    if (controls::button(context, id("cancel").c_str(), "Cancel", {.width = theme.px(84)})) {
+    if (controls::button(context, id("cancel").c_str(), "Cancel", {.width = theme.px(92)})) {
       context.commands.push_back(Action::Cancel);
       live = false;
     }
   } else {
-    controls::Options options{.tooltip = words.tooltip, .width = theme.px(84)};
+    controls::Options options{.tooltip = words.tooltip, .width = theme.px(92)};
     // The tooltip of a disabled button is the reason.
     if (!state.valid.ok()) {
       options.enabled = false;
@@ -37,7 +37,7 @@ bool draw_order_bar(const PanelContext& context, const OrderWords& words, const 
   flow.next(theme.px(60));
   controls::checkbox(context, id("live").c_str(), "Live", live,
                      {.enabled = !view.from_file,
-                      .reason = "A recording cannot be changed: go back to live first",
+                      .reason = "A recording cannot be changed: go back to your runs first",
                       .tooltip = words.live_tooltip});
   return pressed;
 }

@@ -163,19 +163,20 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
       .note = run.result.activity_method +
               (hidden > 0 ? fmt::format(" · {} lane{} hidden", hidden, hidden == 1 ? "" : "s")
                           : std::string()),
-      .measured = "Records: " + run.result.activity_method +
-                  ".\nSpans narrower than 3 pixels are folded into one block with a line "
-                  "across; it carries their count and takes the colour of the longest. A gap is "
-                  "measured from the end of one record to the start of the next in its row. The "
-                  "strip is as high as the records in a pixel are busy, against the busiest. Live "
-                  "memory is what was allocated and not yet released since the first event of "
-                  "the run; the run's peak is the full height.",
+      .measured =
+          "Records: " + run.result.activity_method +
+          ".\nSpans narrower than 3 pixels are folded into one block with a line "
+          "across; it carries their count and takes the colour of the longest. A gap is "
+          "measured from the end of one record to the start of the next in its row. The "
+          "strip is as high as the records in a pixel are busy, against the busiest. "
+          "Allocated memory is what was allocated and not yet released since the first event of "
+          "the run; the run's peak is the full height.",
       .table = {.id = "##performance.kernels", .drawn = &model_.kernels_table()},
       .actions = {{"export_trace", "Export the range as a Chrome trace",
                    [this, &context] { order_export(context, false); }},
                   {"export_records", "Export the records of the range as CSV",
                    [this, &context] { order_export(context, true); }},
-                  {"export_memory", "Export live memory as CSV", export_memory},
+                  {"export_memory", "Export allocated memory as CSV", export_memory},
                   {"save_power", "Save clock and power as CSV",
                    [this, &context] { save_power(context); }}},
       .header_widgets = widgets,

@@ -227,6 +227,16 @@ float RecipeStepsView::draw_controls(const PanelContext& context, const Area& ar
   return status.end().y + theme.px(kGap);
 }
 
+std::string RecipeStepsView::shown_text() const {
+  return fmt::format("{} steps, {} experts, {} rows per step, CPU twins", model_.steps(),
+                     model_.experts(), model_.request().request.shape.rows);
+}
+
+std::string RecipeStepsView::subject() const {
+  const std::string title = "Recipes over steps";
+  return shown_ ? title + ": " + shown_text() : title;
+}
+
 void RecipeStepsView::draw_status(const PanelContext& context, const Area& area) {
   const SessionView& view = context.view;
   OrderStatus status{.id = "steps.status",
@@ -236,9 +246,7 @@ void RecipeStepsView::draw_status(const PanelContext& context, const Area& area)
     status.in_progress = fmt::format("stepping: {:.0f} %", 100.0 * view.link.pulse.fraction);
   }
   if (shown_) {
-    status.shown = fmt::format("{}{} steps, {} experts, {} rows per step, CPU twins",
-                               view.from_file ? "recorded: " : "", model_.steps(), model_.experts(),
-                               model_.request().request.shape.rows);
+    status.shown = (view.from_file ? "recorded: " : "") + shown_text();
     if (!view.from_file && model_.request() != wanted(context)) {
       status.stale = "answers other settings: Step again";
     }

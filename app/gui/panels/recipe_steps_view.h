@@ -20,6 +20,8 @@ class RecipeStepsView {
   void draw(const PanelContext& context, const Area& area, float taken_left);
   /// Shows all cards again, if one fills the view.
   bool close_front() { return board_.restore(); }
+  /// What is shown, in one line.
+  std::string subject() const;
   /// While playing: true when the next step is due.
   bool tick();
 
@@ -52,6 +54,7 @@ class RecipeStepsView {
   void draw_choice(const PanelContext& context, controls::Flow& flow);
   void draw_settings(const PanelContext& context, controls::Flow& flow);
   void draw_status(const PanelContext& context, const Area& area);
+  std::string shown_text() const;
   void draw_nothing(const PanelContext& context, const Area& area);
   CardSpec steps_card(const PanelContext& context, const Steps& steps);
   void draw_scrubbed(const PanelContext& context, const Area& area, const Steps& steps);

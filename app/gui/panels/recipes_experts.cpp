@@ -46,7 +46,7 @@ plot::ReadOutLine waste_line(const RecipeOverlay& overlay,
 EmptyState RecipesView::no_experts() const {
   EmptyState empty = none_chosen();
   if (empty.title.empty() && model_.experts().table.rows.empty()) {
-    empty = {"No experts", "This comparison has no numbers per expert: compare again."};
+    empty = {"No experts", "This comparison has no numbers per expert: quantize again."};
   }
   return empty;
 }

@@ -102,11 +102,11 @@ float RecipesView::draw_controls(const PanelContext& context, const Area& area) 
   constexpr OrderWords kWords{
       .name = "recipes",
       .verb = "compare",
-      .label = "Compare",
+      .label = "Quantize all",
       .tooltip =
           "Quantize the operand with every recipe, with the rail's shape, input, routing "
           "and settings",
-      .live_tooltip = "Compare again whenever the request changes; the newest request wins"};
+      .live_tooltip = "Quantize again whenever the request changes; the newest request wins"};
   const SessionView& view = context.view;
   orders_.draw_bar(context, kWords, {is_comparing(view), engine::validate(view.requested)}, flow,
                    wanted(context));
@@ -135,6 +135,19 @@ float RecipesView::draw_controls(const PanelContext& context, const Area& area) 
   return flow.bottom();
 }
 
+std::string RecipesView::shown_text() const {
+  const engine::RecipeComparison& comparison = model_.comparison();
+  const engine::ShapeSpec& shape = comparison.request.request.shape;
+  return fmt::format("{} x {}, {} experts, {}",
+                     plot::count_text(static_cast<std::uint64_t>(model_.operand_rows())), shape.k,
+                     shape.num_experts, comparison.device.name);
+}
+
+std::string RecipesView::subject() const {
+  const std::string title = fmt::format("Every recipe on the same {}", operand_ == 0 ? "X" : "W");
+  return shown_ ? title + ": " + shown_text() : title;
+}
+
 void RecipesView::draw_status(const PanelContext& context, const Area& area) const {
   const SessionView& view = context.view;
   OrderStatus status{.id = "recipes.status",
@@ -146,13 +159,9 @@ void RecipesView::draw_status(const PanelContext& context, const Area& area) con
                              : "comparing";
   }
   if (shown_) {
-    const engine::RecipeComparison& comparison = model_.comparison();
-    const engine::ShapeSpec& shape = comparison.request.request.shape;
-    status.shown = fmt::format("{} x {}, {} experts, {}",
-                               plot::count_text(static_cast<std::uint64_t>(model_.operand_rows())),
-                               shape.k, shape.num_experts, comparison.device.name);
-    if (!view.from_file && !answers(comparison.request, wanted(context))) {
-      status.stale = "answers an older request: Compare again";
+    status.shown = shown_text();
+    if (!view.from_file && !answers(model_.comparison().request, wanted(context))) {
+      status.stale = "answers an older request: Quantize all again";
     }
   }
   draw_order_status(context, area, status);
@@ -161,12 +170,12 @@ void RecipesView::draw_status(const PanelContext& context, const Area& area) con
 void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
   const char* operand = operand_ == 0 ? "X" : "W";
   const std::string sentence = fmt::format(
-      "Compare quantizes {} of the rail's request with every recipe and shows their "
+      "Quantize all quantizes {} of the rail's request with every recipe and shows their "
       "codes, scales, errors and times side by side.",
       operand);
   if (draw_no_result(
           context, area, is_comparing(context.view),
-          {.in_progress_title = "Comparing",
+          {.in_progress_title = "Quantizing",
            .in_progress = fmt::format("Every recipe quantizes {}, one after the other.", operand),
            .title = "No comparison yet",
            .sentence = sentence,
@@ -175,7 +184,7 @@ void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
                                    operand, sentence),
            .error = context.view.compares_steps ? std::string() : context.view.comparison_error,
            .button_id = "recipes.compare_now",
-           .button_label = "Compare"})) {
+           .button_label = "Quantize all"})) {
     orders_.send(context, wanted(context));
   }
 }
@@ -290,7 +299,7 @@ void RecipesView::draw_sample_controls(const PanelContext& context) {
                             .column_label = "column",
                             .width = 56,
                             .map = "a scale map",
-                            .recorded = "A recording holds one sample: compare live for another",
+                            .recorded = "A recording holds one sample: quantize here for another",
                             .rows = model_.operand_rows(),
                             .columns = model_.comparison().request.request.shape.k},
                            row, column)) {

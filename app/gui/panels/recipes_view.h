@@ -22,6 +22,8 @@ class RecipesView {
   void draw(const PanelContext& context, const Area& area, float taken_left);
   /// Shows all cards again, if one fills the view.
   bool close_front() { return board_.restore(); }
+  /// What is shown, in one line.
+  std::string subject() const;
 
  private:
   // recipes_view.cpp
@@ -30,6 +32,8 @@ class RecipesView {
   /// Returns where they end, including a small gap.
   float draw_controls(const PanelContext& context, const Area& area);
   void draw_status(const PanelContext& context, const Area& area) const;
+  /// The tensor and the machine of the comparison that is shown.
+  std::string shown_text() const;
   void draw_nothing(const PanelContext& context, const Area& area);
   void draw_content(const PanelContext& context, const Area& area);
   CardSpec table_card(const PanelContext& context);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class RunPicker {
 
   RunNames names_;
   std::string filter_;
+  std::set<std::int64_t> open_groups_;
   std::string name_;
   bool edited_ = false;      // `name_` is not the run's name yet
   std::uint64_t named_ = 0;  // generation of the run that `name_` is of

@@ -34,7 +34,7 @@ controls::Options gate(const engine::Verdict& verdict) {
 ControlRail::ControlRail(std::vector<engine::ShapePreset> presets)
     : presets_(std::move(presets)), preset_labels_{"By hand"}, preset_options_(1) {
   for (const engine::ShapePreset& preset : presets_) {
-    preset_labels_.push_back(preset.laptop ? preset.name + " · live on a CPU" : preset.name);
+    preset_labels_.push_back(preset.laptop ? preset.name + " · quick on a CPU" : preset.name);
     preset_options_.push_back({.tooltip = preset.description});
   }
 }
@@ -202,12 +202,16 @@ void ControlRail::show_error(const std::string& text) {
 }
 
 void ControlRail::draw_whose_request() {
-  if (!context_->view.from_file) return;
+  const SessionView& view = context_->view;
+  const bool apart = view.subject && !view.subject->answers_request;
+  if (!view.from_file && !apart) return;
   const TextColorScope color(context_->theme.colors.accent);
-  const std::string text =
-      context_->view.recorded_request
-          ? "The recorded request"
-          : "Your own request: the recording does not say which request its results are of.";
+  const std::string text = !view.from_file ? "The request of your next run, not of this page"
+                           : !view.recorded_request
+                               ? "Your own request: the recording does not say which request its "
+                                 "results are of."
+                           : apart ? "The request of the recorded run in the list above"
+                                   : "The recorded request";
   show_wrapped(text);
   controls::record(*context_, "rail.whose", "Whose request the rail shows", "text", text,
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());

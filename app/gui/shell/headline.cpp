@@ -59,23 +59,33 @@ void draw_figure(const PanelContext& context, const HeadlineFigure& figure) {
       figure.label);
 }
 
+void draw_line(const PanelContext& context, const char* id, const char* label,
+               const std::string& text, ImU32 color) {
+  ImGui::AlignTextToFramePadding();
+  const std::string shown = plot::fitted(ImGui::GetFont(), text, ImGui::GetContentRegionAvail().x);
+  {
+    const TextColorScope tone(color);
+    show_text(shown);
+  }
+  controls::record(context, id, label, "text", text, ImGui::GetItemRectMin(),
+                   ImGui::GetItemRectMax());
+  if (shown != text && ImGui::IsItemHovered()) controls::tooltip(context, text);
+}
+
 }  // namespace
 
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
                    const std::string& precision) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
+  if (view.subject) {
+    return draw_line(context, "headline.subject", "What the page shows", view.subject->words,
+                     theme.colors.text);
+  }
   if (view.run == nullptr) {
-    const TextColorScope color(theme.colors.dim_text);
-    ImGui::AlignTextToFramePadding();
     const NoRun none = no_run(view);
-    const std::string why = none.title + (". " + none.sentence);
-    const std::string shown = plot::fitted(ImGui::GetFont(), why, ImGui::GetContentRegionAvail().x);
-    show_text(shown);
-    controls::record(context, "headline.no_run", "Why there are no figures", "text", why,
-                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-    if (shown != why && ImGui::IsItemHovered()) controls::tooltip(context, why);
-    return;
+    return draw_line(context, "headline.no_run", "Why there are no figures",
+                     none.title + (". " + none.sentence), theme.colors.dim_text);
   }
   const engine::RunResult& result = view.run->result;
   const ImVec2 origin = ImGui::GetCursorPos();

@@ -80,7 +80,7 @@ const std::vector<ActionRow> kActions = {
     {Action::BackToLive,
      "run.back_to_live",
      "Run",
-     "Leave the recording: back to live",
+     "Leave the recording: back to the runs of this window",
      "",
      {},
      "leave"},

@@ -1,4 +1,6 @@
 // The list of all runs at hand: of this window, then of the open recording.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -30,6 +32,32 @@ const std::vector<std::string>& RunNames::of(const SessionView& view) {
   return names_;
 }
 
+namespace {
+
+/// The runs of a sweep, and the blocks of an interleaved measurement.
+std::vector<controls::Fold> folds_of(const SessionView& view) {
+  std::vector<controls::Fold> folds;
+  for (std::size_t i = 0; i < view.runs.size();) {
+    const profiling::RunGroup& group = view.runs[i]->group;
+    std::size_t end = i + 1;
+    // A recording may hold what this window has measured, too.
+    while (end < view.runs.size() && end != view.live_runs &&
+           view.runs[end]->group.kind == group.kind && view.runs[end]->group.id == group.id) {
+      ++end;
+    }
+    if (group.kind != profiling::GroupKind::None && end - i > 1) {
+      const bool sweep = group.kind == profiling::GroupKind::Sweep;
+      folds.push_back({i, end - i, group.id,
+                       fmt::format("{} of {}: {} {}", sweep ? "Sweep" : "A/B", group_time(group.id),
+                                   end - i, sweep ? "points" : "blocks")});
+    }
+    i = end;
+  }
+  return folds;
+}
+
+}  // namespace
+
 void RunPicker::draw(const PanelContext& context, float width) {
   const SessionView& view = context.view;
   std::vector<controls::Heading> headings;
@@ -39,7 +67,8 @@ void RunPicker::draw(const PanelContext& context, float width) {
         {view.live_runs, std::filesystem::path(view.session_path).filename().string()});
   }
   int index = view.run == nullptr ? -1 : static_cast<int>(view.run_index);
-  const controls::FilteredList list{names_.of(view), std::move(headings), filter_};
+  const controls::FilteredList list{names_.of(view), std::move(headings), filter_, folds_of(view),
+                                    &open_groups_};
   const controls::Options options{
       .tooltip = view.from_file ? "A run of " + engine::shown_path(view.session_path)
                                 : "A run of this window",

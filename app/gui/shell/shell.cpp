@@ -165,6 +165,7 @@ void Shell::take_end_of_tour() {
 SessionView Shell::view() const {
   SessionView now = workbench_.view();
   now.recipes = page_ == Page::Numerics && page_of(page_).view() == "recipes";
+  now.subject = page_of(page_).subject();
   return now;
 }
 

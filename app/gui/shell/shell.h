@@ -69,7 +69,8 @@ class Shell {
  private:
   void act(Action action);
   void act_on_window(Action action);
-  /// After going back to live: a page that cannot show the live run gives way to one that can.
+  /// After going back to the runs of this window: a page that cannot show one gives way to one that
+  /// can.
   void leave_empty_page();
   void close_front();
   /// Asks first if results would be lost.

@@ -203,7 +203,8 @@ void Shell::draw_main(const PanelContext& context, float height) {
   }
   {
     // Without figures it is one line.
-    const float high = context.view.run == nullptr ? kRowHeight + 12 : kHeadlineHeight;
+    const bool figures = context.view.run != nullptr && !context.view.subject;
+    const float high = figures ? kHeadlineHeight : kRowHeight + 12;
     const ChildScope headline("##headline", {width, theme.px(high)}, theme.colors.panel,
                               {theme.px(kPanelPadding), theme.px(6)}, kFixed);
     draw_headline(context, step_ns_, step_precision_);

@@ -102,7 +102,7 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   const float theme_width = theme.px(48);
   // A bar without room for the name has no room for long labels either.
   const bool brief = ImGui::GetContentRegionAvail().x < theme.px(760);
-  const float back_width = theme.px(brief ? 48 : 96);
+  const float back_width = theme.px(brief ? 48 : 120);
   const float live_width = view.from_file ? back_width + gap : 0;
   const bool picker = !view.runs.empty();
   const float picker_width = picker ? theme.px(120) : 0;
@@ -159,8 +159,9 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
     ImGui::SetCursorPosY(row_y);
   };
   if (view.from_file) {
-    if (controls::button(context, "top.live", brief ? "Live" : "Back to live",
-                         {.tooltip = "Back to live: leave " + engine::shown_path(view.session_path),
+    if (controls::button(context, "top.live", brief ? "Back" : "Back to my runs",
+                         {.tooltip = "Back to the runs of this window: leave " +
+                                     engine::shown_path(view.session_path),
                           .width = back_width})) {
       context.commands.push_back(Action::BackToLive);
     }

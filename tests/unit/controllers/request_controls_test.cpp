@@ -144,6 +144,8 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   RunRequest again = block;
   again.recipe.pow2_scales = !block.recipe.pow2_scales;
   const RunRequest* const scales[] = {&block, &again};
+  const RunRequest* const recipes[] = {&block, &base};
+  EXPECT_THAT(summaries_of(recipes), ElementsAre("FP8 block", "NVFP4"));
   EXPECT_THAT(summaries_of(scales),
               ElementsAre("FP8 block, power-of-two scales", "FP8 block, FP32 scales"));
 }
