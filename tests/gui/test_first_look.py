@@ -78,6 +78,21 @@ def test_a_first_start_shows_a_layer_of_a_device_and_the_next_one_does_not(open_
         assert not again.state()["from_file"]
 
 
+def test_a_first_start_says_what_this_is_and_offers_a_tour(open_window):
+    window = open_window(first_start=True)
+    window.wait("the line", lambda m: any(c["id"] == "welcome" for c in m["controls"]))
+    assert "Mixture-of-Experts" in window.control("welcome")["value"]
+    window.settle()
+    window.click("welcome.tour")
+    window.wait("the tour", lambda m: any(
+        c["id"] == "tour.state" and "step=1;of=6" in c["value"] for c in m["controls"]))
+    window.settle()
+    window.click("tour.stop")
+    window.wait("no tour", lambda m: all(c["id"] != "tour.state" for c in m["controls"]))
+    window.settle()
+    assert window.control("welcome") is None, "it was read"
+
+
 def test_names_of_layers_are_whole_beside_their_replays(open_window):
     """They lie right-aligned in a margin: a name that is too long for it is cut at its left edge."""
     window = open_window(str(LAYER), "--no-worker", width=1280, height=800)

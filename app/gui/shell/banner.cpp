@@ -87,6 +87,36 @@ std::optional<Banner> library_banner(const PanelContext& context,
       }};
 }
 
+std::optional<Banner> welcome_banner(const PanelContext& context, const TourController& tours,
+                                     bool& closed) {
+  const auto first = std::ranges::find_if(tours.shipped(), [](const TourController::Named& one) {
+    return one.path.ends_with("/first_steps.json");
+  });
+  if (closed || tours.tour() != nullptr || first == tours.shipped().end()) return std::nullopt;
+  const float width = context.theme.px(120);
+  const float small = context.theme.px(64);
+  return Banner{
+      .id = "welcome",
+      .color = context.theme.colors.accent,
+      .text =
+          "Expertscope runs one step of a Mixture-of-Experts layer, quantization and grouped "
+          "matmuls, and shows its times, its numbers and its CUDA graph.",
+      .width = width + small + context.theme.px(kGapSmall),
+      .actions = [&context, &closed, path = first->path, width, small](float) {
+        if (controls::button(
+                context, "welcome.tour", "First steps",
+                {.tooltip = "A tour of six pictures, on this machine", .width = width})) {
+          closed = true;
+          context.commands.push_back(PlayTour{path});
+        }
+        ImGui::SameLine(0, context.theme.px(kGapSmall));
+        if (controls::button(context, "welcome.close", "Close",
+                             {.tooltip = "Tours are in the menu beside Open", .width = small})) {
+          closed = true;
+        }
+      }};
+}
+
 std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun* run) {
   if (run == nullptr) return std::nullopt;
   const float width = context.theme.px(104);

@@ -127,6 +127,11 @@ float strip_height(const Theme& theme);
 
 // Each is nullopt if it has nothing to ask. What they are made from outlives the banner.
 
+/// What this program is and how to begin, for who starts it for the first time. `closed` is set
+/// when it has been read.
+std::optional<Banner> welcome_banner(const PanelContext& context, const TourController& tours,
+                                     bool& closed);
+
 /// About a run that takes long; null = none waits for an answer.
 std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun* run);
 /// For a worker that is lost, stalled, or does not answer Cancel.

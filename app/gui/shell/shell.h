@@ -101,6 +101,7 @@ class Shell {
   const WindowOptions options_;
   Settings settings_;
   const bool first_start_;
+  bool welcome_closed_ = false;
   Workbench workbench_;
   ControlRail rail_;
   engine::RunRequest request_in_rail_;  // as the rail has seen it
