@@ -237,10 +237,10 @@ class RunWriter {
     }
     if (const engine::GraphMemoryFacts& memory = result_.graph_memory; memory.pools > 0) {
       document_.fact("graph pool",
-                     fmt::format("{} bytes in {}, {} without sharing", count_text(memory.bytes),
+                     fmt::format("{} in {}, {} without sharing", bytes_text(memory.bytes),
                                  memory.pools == 1 ? std::string("one pool")
                                                    : fmt::format("{} pools", memory.pools),
-                                 count_text(memory.unshared_bytes)));
+                                 bytes_text(memory.unshared_bytes)));
     }
     if (const engine::ReplayWatchFacts& watch = result_.watch; watch.replays > 0) {
       document_.fact("watchdog",
@@ -281,21 +281,18 @@ class RunWriter {
     const Distribution time = summarize(times.durations_ns);
     if (time.n == 0) return;
     document_.chart({.kind = Chart::Kind::Line,
-                     .caption = fmt::format(
-                         "Step time per iteration: median {}, 5 % to 95 % {} to {}, {}{}",
-                         duration_text(time.median), duration_text(time.p5),
-                         duration_text(time.p95), sample_text(times, false),
+                     .title = "Step time per iteration",
+                     .note = fmt::format(
+                         "Median {}, 5 % to 95 % {} to {}, {}{}", duration_text(time.median),
+                         duration_text(time.p5), duration_text(time.p95), sample_text(times, false),
                          times.throttled_count == 0
                              ? ""
-                             : ". Orange: throttled by " + clock_reason_names(times.reasons)),
-                     .unit = "ns",
+                             : ". Marked: throttled by " + clock_reason_names(times.reasons)),
+                     .item = "iteration",
+                     .quantity = "time",
+                     .measure = Measure::Time,
                      .values = times.durations_ns,
                      .marked = times.throttled});
-  }
-
-  void bars(std::string caption, std::string unit, std::vector<double> values) {
-    document_.chart(
-        {.caption = std::move(caption), .unit = std::move(unit), .values = std::move(values)});
   }
 
   void recorded_steps() {
@@ -315,11 +312,24 @@ class RunWriter {
           "No step has a time of its own: none ran, or several micro-batches were in flight and "
           "share the time of their iteration.");
     } else {
-      bars("Time of every recorded step, median of its iterations", "ns", std::move(time));
+      document_.chart({.title = "Time of every recorded step",
+                       .note = "Median of its iterations",
+                       .item = "recorded step",
+                       .quantity = "time",
+                       .measure = Measure::Time,
+                       .values = std::move(time)});
     }
-    bars("Imbalance of every recorded step: the largest split over the mean split", "",
-         std::move(imbalance));
-    bars("SNR of Y in every recorded step that was measured", "dB", std::move(snr));
+    document_.chart({.title = "Imbalance of every recorded step",
+                     .note = "The largest split over the mean split",
+                     .item = "recorded step",
+                     .quantity = "imbalance",
+                     .measure = Measure::Factor,
+                     .values = std::move(imbalance)});
+    document_.chart({.title = "SNR of Y in every recorded step that was measured",
+                     .item = "recorded step",
+                     .quantity = "SNR of Y",
+                     .measure = Measure::Decibels,
+                     .values = std::move(snr)});
     document_.table(recorded_steps_table(recorded, std::move(slowest)));
   }
 
@@ -330,17 +340,20 @@ class RunWriter {
       const auto counts = [](const engine::MagnitudeHistogram& histogram) {
         return std::vector<double>(histogram.counts.begin(), histogram.counts.end());
       };
-      document_.chart({.kind = Chart::Kind::Magnitudes,
-                       .caption = fmt::format(
-                           "{}: magnitudes before (grey) and after quantization "
-                           "(blue). SNR of quantizing it {}, {} of {} saturated, "
-                           "{} underflowed, {} lost",
-                           symbol_of(one), engine::snr_text(statistics), statistics.saturated,
-                           statistics.elements, statistics.underflowed, statistics.lost),
-                       .values = counts(statistics.before),
-                       .after = counts(statistics.after),
-                       .first_bin = statistics.before.first_bin,
-                       .first_after = statistics.after.first_bin});
+      document_.chart(
+          {.kind = Chart::Kind::Magnitudes,
+           .title = fmt::format("{}: magnitudes before and after quantization", symbol_of(one)),
+           .note = fmt::format("Grey: before, blue: after. SNR of quantizing it {}, {} of {} "
+                               "saturated, {} underflowed, {} lost",
+                               engine::snr_text(statistics), count_text(statistics.saturated),
+                               count_text(statistics.elements), count_text(statistics.underflowed),
+                               count_text(statistics.lost)),
+           .item = "magnitude",
+           .quantity = "elements",
+           .values = counts(statistics.before),
+           .after = counts(statistics.after),
+           .first_bin = statistics.before.first_bin,
+           .first_after = statistics.after.first_bin});
     }
   }
 
@@ -352,18 +365,28 @@ class RunWriter {
       for (const engine::ExpertResult& expert : experts) values.push_back(value(expert));
       return values;
     };
-    bars("Rows per expert", "", of_experts([](const engine::ExpertResult& expert) {
-           return static_cast<double>(expert.rows);
-         }));
+    const auto bars = [this](std::string title, std::string note, std::string quantity,
+                             Measure measure, std::vector<double> values) {
+      document_.chart({.title = std::move(title),
+                       .note = std::move(note),
+                       .item = "expert",
+                       .quantity = std::move(quantity),
+                       .measure = measure,
+                       .values = std::move(values)});
+    };
+    bars("Rows per expert", "", "rows", Measure::Count,
+         of_experts(
+             [](const engine::ExpertResult& expert) { return static_cast<double>(expert.rows); }));
     std::vector<double> time(experts.size(), kNaN);
     for (const ExpertTime& one : expert_times(run_.activity, engine::Stage::Fprop)) {
       const auto expert = static_cast<std::size_t>(one.expert);
       if (expert < time.size()) time[expert] = one.time.median;
     }
-    bars("Time of fprop per expert, median over the iterations", "ns", std::move(time));
+    bars("Time of fprop per expert", "Median over the iterations", "time", Measure::Time,
+         std::move(time));
     for (const engine::Product product : products_of(result_)) {
-      bars(fmt::format("SNR of {} per expert", engine::output_name(product)), "dB",
-           of_experts([product](const engine::ExpertResult& expert) {
+      bars(fmt::format("SNR of {} per expert", engine::output_name(product)), "", "SNR",
+           Measure::Decibels, of_experts([product](const engine::ExpertResult& expert) {
              return expert.rows > 0 ? expert.of(product).snr_db : kNaN;
            }));
     }

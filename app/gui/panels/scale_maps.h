@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/gui/plot/grid_fold.h"
+#include "app/plot/grid_fold.h"
 #include "engine/model/run_result.h"
 #include "profiling/document/table.h"
 
