@@ -12,9 +12,8 @@
 namespace app {
 namespace {
 
-constexpr double kWidth = 720;
-constexpr double kHeight = 216;
-constexpr SvgBox kOuter{.x = 0, .y = 0, .width = kWidth, .height = kHeight};
+constexpr double kChartHeight = 216;
+constexpr SvgBox kOuter{.x = 0, .y = 0, .width = kSvgWidth, .height = kChartHeight};
 constexpr std::size_t kMostHovers = 512;  // bars that say their value under the mouse
 constexpr int kPerOctave = 4;             // bins of a histogram of magnitudes
 constexpr int kExponentOfBin0 = -127;     // bin 0 is that of 2^-127
@@ -58,7 +57,7 @@ SvgFrame frame_of(SvgPicture& picture, const ChartWords& words, std::size_t valu
 SvgPicture bar_chart(std::span<const double> values, const ChartWords& words) {
   const plot::Range range = range_of(values);
   if (!plot::has_values(range)) return {};
-  SvgPicture picture(kWidth, kHeight, words.title);
+  SvgPicture picture(kSvgWidth, kChartHeight, words.title);
   const SvgFrame frame =
       frame_of(picture, words, values.size(), chart_limits(range, /*from_zero=*/true));
   const double step = frame.inner().width / static_cast<double>(values.size());
@@ -86,7 +85,7 @@ SvgPicture line_chart(std::span<const double> values, const ChartWords& words,
                       const std::vector<bool>& marked) {
   const plot::Range range = range_of(values);
   if (!plot::has_values(range)) return {};
-  SvgPicture picture(kWidth, kHeight, words.title);
+  SvgPicture picture(kSvgWidth, kChartHeight, words.title);
   const SvgFrame frame =
       frame_of(picture, words, values.size(), chart_limits(range, /*from_zero=*/false));
   constexpr std::size_t kParts = 600;
@@ -129,7 +128,7 @@ SvgPicture histogram_chart(const Log2Histogram& before, const Log2Histogram& aft
   }
   if (most <= 0) return {};
   constexpr double kOne = 0.1;  // a count of 1 is drawn above none
-  SvgPicture picture(kWidth, kHeight, words.title);
+  SvgPicture picture(kSvgWidth, kChartHeight, words.title);
   const double octave = per_octave;
   const SvgFrame frame(
       picture, kOuter,

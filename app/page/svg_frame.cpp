@@ -15,10 +15,12 @@ struct LabelledAxis {
 };
 
 LabelledAxis labelled(const ChartAxis& axis, int most) {
-  plot::AxisTitle title = plot::axis_title(axis.kind, axis.label, axis.limits);
+  // Rows of a matrix count from the top: their limits are turned round.
+  const plot::Range limits = plot::between(axis.limits.min, axis.limits.max);
+  plot::AxisTitle title = plot::axis_title(axis.kind, axis.label, limits);
   LabelledAxis made{.ticks = {}, .title = std::move(title.text)};
   if (!axis.ticks) return made;
-  const plot::Range counted{axis.limits.min - title.origin, axis.limits.max - title.origin};
+  const plot::Range counted{limits.min - title.origin, limits.max - title.origin};
   made.ticks = plot::ticks(axis.kind, counted, most);
   for (plot::Tick& tick : made.ticks) tick.value += title.origin;
   return made;

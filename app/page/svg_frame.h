@@ -11,8 +11,8 @@ namespace app {
 
 struct ChartAxis {
   plot::AxisKind kind = plot::AxisKind::Number;
-  std::string label{};  // with its unit, unless it is a time; empty = no title
-  plot::Range limits{};
+  std::string label{};   // with its unit, unless it is a time; empty = no title
+  plot::Range limits{};  // shown from min to max; max may be the smaller one
   bool ticks = true;
 };
 

@@ -26,15 +26,17 @@ std::string paint_text(const SvgPaint& paint) {
 double character_width(unsigned char c) {
   constexpr std::string_view kNarrow = "ijlI.,:;'|!()[]{} /\\-";
   constexpr std::string_view kMiddle = "frt\"_`?";
-  constexpr std::string_view kWide = "mwMW%@#+=<>^~&";
+  constexpr std::string_view kWide = "mwW%@#+=<>^~&";
   const auto among = [c](std::string_view set) {
     return set.find(static_cast<char>(c)) != std::string_view::npos;
   };
   if ((c & 0xC0U) == 0x80U) return 0.0;  // a later byte of a character
-  if (c >= 0x80U) return 11.0;
+  if (c >= 0xE0U) return 11.0;
+  if (c >= 0x80U) return 8.0;  // Latin and Greek letters
   if (among(kNarrow)) return 4.4;
   if (among(kMiddle)) return 5.6;
   if (among(kWide)) return 11.0;
+  if (c == 'M') return 9.6;
   return c >= 'A' && c <= 'Z' ? 8.6 : 7.1;
 }
 

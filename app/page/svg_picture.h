@@ -61,6 +61,7 @@ struct SvgWords {
   bool strong = false;
 };
 
+inline constexpr double kSvgWidth = 720.0;    // of most pictures
 inline constexpr double kSvgTextSize = 11.0;  // pixels
 inline constexpr double kSvgLineHeight = 15.0;
 /// Not less than any common font needs for it: a picture cannot ask its reader's browser.

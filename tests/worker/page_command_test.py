@@ -141,6 +141,18 @@ class Export(CommandLine):
         self.assertEqual(len(named), pictures)
         self.assertTrue(all(named))
 
+    def test_pictures_of_shipped_recordings(self):
+        layer = self.page_of(SESSIONS / "h200_layer.session")
+        for title in ("Expert layer", "Timeline of one step", "Wup: where its scales are large"):
+            self.assertIn(title, [value for name, value in layer.attributes if name == "aria-label"])
+        for word in ("up projection", "896.2 MiB kept", "time, ms", "scale column", "fprop"):
+            self.assertIn(word, layer.text)
+        visit = self.page_of(SESSIONS / "workspace_bug.session")
+        for word in ("Replays before and after the cure", "replays are wrong from replay 2 on", "all replays are right",
+                     'The captured graph "step"', "named by shared-workspace", "workspace of all products (workspace)",
+                     "32.0 MiB"):
+            self.assertIn(word, visit.text)
+
     def browser(self, path, *arguments):
         shown = subprocess.run(
             [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",

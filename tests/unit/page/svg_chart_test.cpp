@@ -24,10 +24,6 @@ const ChartWords kDecibels{
     .title = "SNR", .item = "expert", .quantity = "SNR", .measure = Measure::Decibels};
 const ChartWords kNumbers{.title = "Numbers", .item = "step", .quantity = "imbalance"};
 
-std::string markup_of(const SvgPicture& picture) {
-  return picture.markup([](std::string_view words) { return std::string(words); });
-}
-
 TEST(SvgChart, HasABarPerFiniteValue) {
   const std::string chart =
       markup_of(bar_chart(std::vector<double>{1, NAN, 3, INFINITY}, kDecibels));

@@ -6,11 +6,17 @@
 #include <algorithm>
 #include <regex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/page/svg_picture.h"
 
 namespace app {
+
+/// Its texts as they are.
+inline std::string markup_of(const SvgPicture& picture) {
+  return picture.markup([](std::string_view words) { return std::string(words); });
+}
 
 struct SvgMark {
   std::string element;
