@@ -5,7 +5,6 @@
 #include "app/page/layer_drawing.h"
 #include "app/page/scale_map_picture.h"
 #include "app/page/step_timeline.h"
-#include "app/plot/scale_maps.h"
 #include "engine/model/projections.h"
 
 namespace app {
@@ -17,10 +16,8 @@ void write_scale_maps(const engine::RunResult& result, HtmlPage& page) {
     const engine::ScaleMap& map = one.quantization->scale_map;
     const std::string title = fmt::format("{}: where its scales are large",
                                           engine::tensor_symbol(result.effective.step, one.tensor));
-    const std::string summary = summary_text(map.summary);
-    page.picture(scale_map_picture(map, title), title,
-                 fmt::format("{}{}{}. Lines separate the experts", map_size_text(map),
-                             summary.empty() ? "" : ". log2 of scale_inv: ", summary));
+    const ScaleMapPicture made = scale_map_picture(map, title);
+    page.picture(made.picture, title, made.note);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "app/page/scale_map_picture.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -64,7 +66,7 @@ MapLayer telling_layer(const engine::ScaleMap& map) {
 
 }  // namespace
 
-SvgPicture scale_map_picture(const engine::ScaleMap& map, std::string title) {
+ScaleMapPicture scale_map_picture(const engine::ScaleMap& map, std::string title) {
   if (map.source_rows <= 0 || map.source_columns <= 0) return {};
   const MapLayer layer = telling_layer(map);
   const plot::Grid grid = plot::folded(map_layer(map, layer), kMostRows, kMostColumns);
@@ -80,10 +82,10 @@ SvgPicture scale_map_picture(const engine::ScaleMap& map, std::string title) {
       {.kind = plot::AxisKind::Integer, .label = "scale row", .limits = {rows, 0.0}});
   picture.box(frame.inner(), {.fill = kSvgRaised});
   picture.image(frame.inner(), png_of(image_of(grid, colors)));
-  const std::vector<double> separators = expert_separators(map);
+  std::vector<double> separators = expert_separators(map);
   constexpr std::size_t kMostSeparators = 64;  // more would cover the map
+  if (separators.size() > kMostSeparators) separators.clear();
   for (const double row : separators) {
-    if (separators.size() > kMostSeparators) break;
     const double y = frame.y(row);
     picture.line({frame.inner().x, y}, {frame.inner().right(), y},
                  {.stroke = kSvgRaised, .width = 0.5});
@@ -91,7 +93,11 @@ SvgPicture scale_map_picture(const engine::ScaleMap& map, std::string title) {
   const bool folded = grid.rows < map.source_rows || grid.columns < map.source_columns;
   const MapWords& words = words_of(layer);
   add_legend(picture, frame.inner(), colors, folded ? words.folded : words.legend);
-  return picture;
+  const std::string summary = summary_text(map.summary);
+  return {.picture = std::move(picture),
+          .note = fmt::format("{}{}{}{}", map_size_text(map),
+                              summary.empty() ? "" : ". log2 of scale_inv: ", summary,
+                              separators.empty() ? "" : ". Lines separate the experts")};
 }
 
 }  // namespace app

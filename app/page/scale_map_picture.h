@@ -8,7 +8,12 @@
 
 namespace app {
 
+struct ScaleMapPicture {
+  SvgPicture picture{};
+  std::string note{};
+};
+
 /// Empty without scales. Folded further than the window's map, so that a page holds many.
-SvgPicture scale_map_picture(const engine::ScaleMap& map, std::string title);
+ScaleMapPicture scale_map_picture(const engine::ScaleMap& map, std::string title);
 
 }  // namespace app

@@ -109,7 +109,8 @@ void add_checks(SvgPicture& picture, double left, const char* when,
   }
   if (outputs.empty()) return;
   const double foot = top + static_cast<double>(outputs.size()) * kCheckRow + kSvgTextSize;
-  picture.text({left + kOutputNames, foot}, fmt::format("replay 1 to {}", replays),
+  picture.text({left + kOutputNames, foot},
+               replays == 1 ? std::string("replay 1") : fmt::format("replay 1 to {}", replays),
                {.color = kSvgDim});
 }
 
@@ -261,8 +262,10 @@ MemoryPicture memory_picture(const Subject& subject) {
   picture.text({kMemoryBytes, kSvgTextSize}, "size",
                {.anchor = SvgWords::Anchor::End, .color = kSvgDim});
   picture.text({kMemoryCells, kSvgTextSize}, "node 0", {.color = kSvgDim});
-  picture.text({kSvgWidth - 6, kSvgTextSize}, fmt::format("{:.0f}", nodes - 1),
-               {.anchor = SvgWords::Anchor::End, .color = kSvgDim});
+  if (graph.nodes.size() > 1) {
+    picture.text({kSvgWidth - 6, kSvgTextSize}, fmt::format("{:.0f}", nodes - 1),
+                 {.anchor = SvgWords::Anchor::End, .color = kSvgDim});
+  }
   for (std::size_t i = 0; i < shown; ++i) {
     const MemoryRow& row = map.rows[i];
     const engine::Allocation& memory = memory_of(row);

@@ -158,18 +158,18 @@ class RunWriter {
     for (const engine::AlgorithmChoice& choice : result_.algorithms) {
       document_.fact(
           "algorithm",
-          fmt::format("{}: candidate {} of {} at {:.1f} us; the heuristic's first takes {:.1f} us",
+          fmt::format("{}: candidate {} of {} at {}; the heuristic's first takes {}",
                       engine::name_of(choice.product), choice.chosen + 1, choice.candidates,
-                      choice.chosen_us, choice.first_us));
+                      duration_text(1e3 * choice.chosen_us), duration_text(1e3 * choice.first_us)));
     }
     document_.fact("records",
                    fmt::format("{} ({}), {} dropped", count_text(run_.activity.records.size()),
                                result_.activity_method, count_text(result_.dropped_records)));
     if (const auto gaps = summarize_gaps(sum_replays(run_.activity), kAllTime)) {
-      document_.fact("gaps", fmt::format("the device idles {:.1f} us per step (median, {:.2f} %), "
-                                         "longest gap {:.1f} us",
-                                         gaps->gaps.median / 1e3, 100 * gaps->median_share,
-                                         static_cast<double>(gaps->longest_ns) / 1e3));
+      document_.fact("gaps", fmt::format("the device idles {} per step (median, {:.2f} %), "
+                                         "longest gap {}",
+                                         duration_text(gaps->gaps.median), 100 * gaps->median_share,
+                                         duration_text(static_cast<double>(gaps->longest_ns))));
     }
   }
 
@@ -229,11 +229,11 @@ class RunWriter {
     if (graph.kernels > 0) {
       document_.fact("graph",
                      fmt::format("{} kernels, {} memsets, {} copies, {} allocations, {} host "
-                                 "calls; {:.1f} us to launch on the host",
+                                 "calls; {} to launch on the host",
                                  count_text(graph.kernels), count_text(graph.memsets),
                                  count_text(graph.copies), count_text(graph.allocations),
                                  count_text(graph.host_calls),
-                                 static_cast<double>(graph.host_launch_ns) / 1000.0));
+                                 duration_text(static_cast<double>(graph.host_launch_ns))));
     }
     if (const engine::GraphMemoryFacts& memory = result_.graph_memory; memory.pools > 0) {
       document_.fact("graph pool",
@@ -244,8 +244,8 @@ class RunWriter {
     }
     if (const engine::ReplayWatchFacts& watch = result_.watch; watch.replays > 0) {
       document_.fact("watchdog",
-                     fmt::format("{} replays, 99 % of them within {:.1f} us; {}; {}",
-                                 count_text(watch.replays), watch.p99_us,
+                     fmt::format("{} replays, 99 % of them within {}; {}; {}",
+                                 count_text(watch.replays), duration_text(1e3 * watch.p99_us),
                                  watch.deadline_seconds > 0.0
                                      ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
                                      : std::string("no deadline"),

@@ -36,7 +36,10 @@ for (const svg of document.querySelectorAll("svg")) {
   }
 }
 for (const code of document.querySelectorAll("details")) code.open = true;
-for (const code of document.querySelectorAll("pre")) answers.code.push(code.innerText);
+for (const code of document.querySelectorAll("pre")) {
+  const above = code.previousElementSibling;
+  answers.code.push({library: above && above.tagName == "H4" ? above.innerText : "", text: code.innerText});
+}
 document.body.textContent = JSON.stringify(answers);
 </script>
 """
@@ -175,9 +178,14 @@ class Export(CommandLine):
             if "h200" in session.name:
                 self.assertGreater(answers["texts"], 100)
             for code in answers["code"]:
-                self.assertNotIn("&lt;", code)
-                if code.lstrip().startswith("{"):
-                    json.loads(code)  # a request, as it was ordered
+                self.assertNotRegex(code["text"], "&(lt|gt|amp|quot|#39);")
+                if code["library"] in ("PyTorch", "Transformer Engine"):
+                    compile(code["text"], session.name, "exec")
+                elif code["library"] != "cuBLASLt":
+                    json.loads(code["text"])  # a request, as it was ordered
+            libraries = {code["library"] for code in answers["code"]}
+            if session.name in ("gallery.session", "workspace_bug.session"):
+                self.assertGreaterEqual(libraries, {"cuBLASLt", "PyTorch", "Transformer Engine"})
 
     @unittest.skipUnless(BROWSER, "chromium is not installed")
     def test_a_browser_shows_it_and_finds_nothing_to_refuse(self):

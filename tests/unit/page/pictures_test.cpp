@@ -42,7 +42,7 @@ engine::ScaleMap map_of(int rows, int columns) {
 }
 
 TEST(ScaleMapPicture, IsAnImageWithAxesAndALegend) {
-  const std::string svg = markup_of(scale_map_picture(map_of(64, 56), "X"));
+  const std::string svg = markup_of(scale_map_picture(map_of(64, 56), "X").picture);
   EXPECT_EQ(count(svg, "<image"), 1U);
   EXPECT_THAT(svg, HasSubstr("data:image/png;base64,iVBOR"));
   EXPECT_THAT(svg, HasSubstr(">2^-7.0<"));
@@ -53,21 +53,29 @@ TEST(ScaleMapPicture, IsAnImageWithAxesAndALegend) {
 }
 
 TEST(ScaleMapPicture, ShowsMeansWhereAllFoldedCellsHaveTheSameLargest) {
-  EXPECT_THAT(markup_of(scale_map_picture(map_of(512, 512), "X")),
+  EXPECT_THAT(markup_of(scale_map_picture(map_of(512, 512), "X").picture),
               HasSubstr(">mean of log2 scale_inv<"));
   engine::ScaleMap outlier = map_of(512, 512);
   for (std::size_t row = 0; row < 512; ++row) {
     for (std::size_t column = 0; column < 40; ++column) outlier.maximum[row * 512 + column] = 3;
   }
-  EXPECT_THAT(markup_of(scale_map_picture(outlier, "X")),
+  EXPECT_THAT(markup_of(scale_map_picture(outlier, "X").picture),
               HasSubstr(">largest scale_inv of a cell<"));
 }
 
+TEST(ScaleMapPicture, SaysThatLinesSeparateTheExpertsOnlyWhereThereAreLines) {
+  engine::ScaleMap map = map_of(512, 4);
+  EXPECT_THAT(scale_map_picture(map, "X").note, HasSubstr("Lines separate the experts"));
+  map.expert_first_row.clear();
+  for (int row = 0; row <= 512; ++row) map.expert_first_row.push_back(row);
+  EXPECT_THAT(scale_map_picture(map, "X").note, Not(HasSubstr("Lines")));
+}
+
 TEST(ScaleMapPicture, MissingCellsAndMissingMapsAreNoError) {
-  EXPECT_TRUE(scale_map_picture({}, "X").empty());
+  EXPECT_TRUE(scale_map_picture({}, "X").picture.empty());
   engine::ScaleMap map = map_of(4, 4);
   map.maximum.assign(16, std::numeric_limits<float>::quiet_NaN());
-  EXPECT_EQ(outside_of(markup_of(scale_map_picture(map, "X"))), "");
+  EXPECT_EQ(outside_of(markup_of(scale_map_picture(map, "X").picture)), "");
 }
 
 TEST(ScaleMapPicture, NoiseStaysSmall) {
@@ -77,7 +85,7 @@ TEST(ScaleMapPicture, NoiseStaysSmall) {
     random = random * 1664525U + 1013904223U;
     value = -static_cast<float>(random >> 8) * 0x1p-20F;
   }
-  EXPECT_LT(markup_of(scale_map_picture(map, "X")).size(), 60'000U);
+  EXPECT_LT(markup_of(scale_map_picture(map, "X").picture).size(), 60'000U);
 }
 
 TEST(Png, NothingIsEmpty) {
