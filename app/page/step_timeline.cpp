@@ -8,6 +8,7 @@
 
 #include "app/page/svg_frame.h"
 #include "engine/program/operation_words.h"
+#include "profiling/document/iteration_words.h"
 #include "profiling/document/kernel_name.h"
 #include "profiling/document/quantity.h"
 #include "profiling/trace/statistics.h"
@@ -115,9 +116,11 @@ class TimelineDrawing {
     const bool replays = !run_.activity.nodes.empty();
     return {.picture = std::move(picture),
             .note = fmt::format(
-                "{} {}, the median of those traced: {} from the start of its first work to the end "
-                "of its last{}",
-                replays ? "Replay" : "Iteration", records_.front().iteration + (replays ? 1 : 0),
+                "{} {} is the median of those traced: {} from the start of its first work to the "
+                "end of "
+                "its last{}",
+                replays ? "Replay" : "Iteration",
+                profiling::shown_iteration(replays, records_.front().iteration),
                 profiling::duration_text(static_cast<double>(end_ - begin_)),
                 left_out == 0 ? "" : fmt::format("; {} more lanes are not shown", left_out))};
   }

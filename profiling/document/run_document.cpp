@@ -12,6 +12,7 @@
 
 #include "engine/model/projections.h"
 #include "profiling/document/headline.h"
+#include "profiling/document/iteration_words.h"
 #include "profiling/document/quantity.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/power/power_summary.h"
@@ -280,17 +281,19 @@ class RunWriter {
     const StepTimes times = step_times(result_.iterations, run_.power.samples);
     const Distribution time = summarize(times.durations_ns);
     if (time.n == 0) return;
+    const bool replays = !run_.activity.nodes.empty();
     document_.chart({.kind = Chart::Kind::Line,
-                     .title = "Step time per iteration",
+                     .title = fmt::format("Step time per {}", iteration_noun(replays)),
                      .note = fmt::format(
                          "Median {}, 5 % to 95 % {} to {}, {}{}", duration_text(time.median),
                          duration_text(time.p5), duration_text(time.p95), sample_text(times, false),
                          times.throttled_count == 0
                              ? ""
                              : ". Marked: throttled by " + clock_reason_names(times.reasons)),
-                     .item = "iteration",
+                     .item = iteration_noun(replays),
                      .quantity = "time",
                      .measure = Measure::Time,
+                     .first_item = static_cast<std::size_t>(first_iteration(replays)),
                      .values = times.durations_ns,
                      .marked = times.throttled});
   }

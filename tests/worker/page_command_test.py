@@ -135,7 +135,7 @@ class Export(CommandLine):
 
     def test_times_have_their_unit_and_charts_their_titles(self):
         page = self.page_of(SESSIONS / "h200_layer.session", "--run", 1)
-        for word in ("Step time per iteration", "12.0 12.5", "time, ms iteration", "SNR, dB expert", "Rows per expert"):
+        for word in ("Step time per replay", "12.0 12.5", "time, ms replay", "SNR, dB expert", "Rows per expert"):
             self.assertIn(word, page.text)
         self.assertNotRegex(page.text, r"e\+\d\d ns")
         self.assertNotIn(" bytes in one pool", page.text)

@@ -123,7 +123,7 @@ profiling::RecordedRun traced_run() {
 TEST(StepTimeline, ShowsTheMedianIterationWithReadableNames) {
   const StepTimeline timeline = step_timeline(traced_run());
   const std::string svg = markup_of(timeline.picture);
-  EXPECT_THAT(timeline.note, HasSubstr("Iteration 1, the median"));
+  EXPECT_THAT(timeline.note, HasSubstr("Iteration 1 is the median"));
   EXPECT_THAT(timeline.note, HasSubstr("210.0 µs"));
   EXPECT_THAT(svg, HasSubstr(">time, µs<"));
   EXPECT_THAT(svg, HasSubstr(">stream 7<"));
