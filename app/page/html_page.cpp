@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdint>
 #include <functional>
 #include <utility>
 
+#include "app/page/base64.h"
 #include "engine/model/text.h"
 
 namespace app {
@@ -25,7 +25,7 @@ constexpr std::string_view kHead = R"(<!DOCTYPE html>
 <meta name="color-scheme" content="light dark">
 <style>
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-       color: light-dark(#1a2028, #e6eaf0); background: light-dark(#ffffff, #0f1318); }
+       color: var(--text); background: var(--page); }
 h1, h2, h3, h4 { line-height: 1.25; margin: 1.6em 0 0.5em; }
 table { border-collapse: collapse; margin: 0.8em 0; font-size: 13px; display: block; overflow-x: auto; }
 th, td { padding: 2px 10px; text-align: right; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
@@ -34,12 +34,12 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; font-
 dt { opacity: 0.7; }
 dd { margin: 0; overflow-wrap: anywhere; }
 pre { overflow-x: auto; padding: 8px 12px; border: 1px solid #8888; border-radius: 4px; font-size: 13px; }
-.warning { padding: 8px 12px; border: 2px solid #d08020; border-radius: 4px; }
-figure { margin: 1em 0; }
-figcaption { font-size: 13px; opacity: 0.8; }
-img { max-width: 100%; height: auto; }
-svg { width: 100%; max-width: 720px; height: auto; }
-svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
+.warning { padding: 8px 12px; border: 2px solid var(--warn); border-radius: 4px; }
+figure { margin: 1.4em 0; overflow-x: auto; }
+figcaption { font-size: 13px; color: var(--dim); }
+figure .title { font-size: 14px; font-weight: 600; color: var(--text); margin-bottom: 4px; }
+img, svg { max-width: 100%; height: auto; }
+svg { display: block; font: 11px system-ui, sans-serif; fill: var(--text); }
 details { margin: 0.6em 0; }
 summary { cursor: pointer; }
 </style>
@@ -47,22 +47,18 @@ summary { cursor: pointer; }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-std::string base64(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    const std::size_t held = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < held ? static_cast<std::uint32_t>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += k <= held ? kDigits[group >> (18 - 6 * k) & 0x3FU] : '=';
-    }
-  }
-  return text;
+/// Custom properties with the window's colours, in the theme that the reader's browser prefers.
+std::string theme_colors() {
+  const auto both = [](const char* name, plot::Rgb light, plot::Rgb dark) {
+    return fmt::format(" --{}: light-dark(#{:06x}, #{:06x});", name, light, dark);
+  };
+  const plot::ThemeColors& light = plot::kLightColors;
+  const plot::ThemeColors& dark = plot::kDarkColors;
+  return "<style>\n:root {" + both("page", light.panel, dark.window) +
+         both("raised", light.raised, dark.raised) + both("line", light.line, dark.line) +
+         both("text", light.text, dark.text) + both("dim", light.dim_text, dark.dim_text) +
+         both("accent", light.accent, dark.accent) + both("good", light.good, dark.good) +
+         both("warn", light.warn, dark.warn) + both("bad", light.bad, dark.bad) + " }\n</style>\n";
 }
 
 }  // namespace
@@ -211,9 +207,13 @@ void HtmlPage::details(std::string_view summary, const std::function<void()>& co
   body_ += "</details>\n";
 }
 
-void HtmlPage::chart(const std::string& svg, std::string_view caption) {
-  if (svg.empty()) return;
-  append("<figure>" + svg + "<figcaption>" + text(caption) + "</figcaption></figure>\n");
+void HtmlPage::picture(const SvgPicture& picture, std::string_view title, std::string_view note) {
+  if (picture.empty()) return;
+  append("<figure>" +
+         (title.empty() ? std::string() : "<div class=\"title\">" + text(title) + "</div>\n") +
+         picture.markup([this](std::string_view words) { return text(words); }) +
+         (note.empty() ? std::string() : "<figcaption>" + text(note) + "</figcaption>") +
+         "</figure>\n");
 }
 
 bool HtmlPage::picture(std::span<const std::byte> png, std::string_view caption) {
@@ -227,8 +227,8 @@ std::string HtmlPage::finish() const {
   const std::string note =
       left_out_ == 0 ? std::string()
                      : fmt::format("<p>{} sections omitted (size limit)</p>\n", left_out_);
-  return fmt::format("{}<title>{}</title>\n</head>\n<body>\n{}{}</body>\n</html>\n", kHead, title_,
-                     body_, note);
+  return fmt::format("{}{}<title>{}</title>\n</head>\n<body>\n{}{}</body>\n</html>\n", kHead,
+                     theme_colors(), title_, body_, note);
 }
 
 }  // namespace app

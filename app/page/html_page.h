@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/page/svg_picture.h"
 #include "profiling/document/document.h"
 
 namespace app {
@@ -53,11 +54,13 @@ class HtmlPage {
   /// kMaxPageRows rows: charts have all.
   void table(const profiling::Table& table);
   /// All that there is to say; `deeper`: added to the levels of its headings.
-  void document(const profiling::Document& document, int deeper = 0);
+  /// `pictures`: writes what belongs after the first facts.
+  void document(const profiling::Document& document, int deeper = 0,
+                const std::function<void()>& pictures = {});
   /// Folded until it is clicked.
   void details(std::string_view summary, const std::function<void()>& content);
-  /// An SVG element made by svg_chart.h.
-  void chart(const std::string& svg, std::string_view caption);
+  /// With its title above and a note below; nothing if it is empty.
+  void picture(const SvgPicture& picture, std::string_view title, std::string_view note);
   /// A PNG; false if the page has no room left for it.
   bool picture(std::span<const std::byte> png, std::string_view caption);
 

@@ -10,26 +10,10 @@
 namespace app {
 namespace {
 
-constexpr int kPerOctave = 4;          // bins of a histogram of magnitudes
-constexpr int kExponentOfBin0 = -127;  // bin 0 is that of 2^-127
-
-std::string svg_of(const profiling::Chart& chart) {
-  switch (chart.kind) {
-    case profiling::Chart::Kind::Bars:
-      return bar_chart(chart.values, chart.unit.c_str());
-    case profiling::Chart::Kind::Line:
-      return line_chart(chart.values, chart.unit.c_str(), chart.marked);
-    case profiling::Chart::Kind::Magnitudes:
-      break;
-  }
-  constexpr int kFirst = kPerOctave * kExponentOfBin0;
-  return histogram_chart({.first = chart.first_bin + kFirst, .counts = chart.values},
-                         {.first = chart.first_after + kFirst, .counts = chart.after}, kPerOctave);
-}
-
 class PageWriter {
  public:
-  PageWriter(HtmlPage& page, int deeper) : page_(page), deeper_(deeper) {}
+  PageWriter(HtmlPage& page, int deeper, const std::function<void()>& pictures)
+      : page_(page), deeper_(deeper), pictures_(pictures) {}
 
   void operator()(const profiling::Fact& fact) { facts_.push_back({fact.label, fact.text}); }
   void operator()(const profiling::Heading& heading) {
@@ -51,20 +35,23 @@ class PageWriter {
   }
   void operator()(const profiling::Chart& chart) {
     end_facts();
-    page_.chart(svg_of(chart), chart.caption);
+    page_.picture(chart_picture(chart), chart.title, chart.note);
   }
   void operator()(const profiling::Table& table) {
     end_facts();
     page_.table(table);
   }
   void end_facts() {
+    if (facts_.empty()) return;
     page_.facts(facts_);
     facts_.clear();
+    if (pictures_) std::exchange(pictures_, {})();
   }
 
  private:
   HtmlPage& page_;
   int deeper_;
+  std::function<void()> pictures_;  // still to be written
   std::vector<HtmlPage::Row> facts_;
 };
 
@@ -90,8 +77,9 @@ void HtmlPage::table(const profiling::Table& table) {
   write();
 }
 
-void HtmlPage::document(const profiling::Document& document, int deeper) {
-  PageWriter writer(*this, deeper);
+void HtmlPage::document(const profiling::Document& document, int deeper,
+                        const std::function<void()>& pictures) {
+  PageWriter writer(*this, deeper, pictures);
   for (const profiling::Block& block : document.blocks()) std::visit(writer, block);
   writer.end_facts();
 }

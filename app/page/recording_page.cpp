@@ -9,6 +9,8 @@
 
 #include "app/doctor/report_document.h"
 #include "app/page/html_page.h"
+#include "app/page/run_pictures.h"
+#include "app/page/visit_pictures.h"
 #include "engine/input/value_json.h"
 #include "engine/model/leaves.h"
 #include "engine/model/path_text.h"
@@ -31,7 +33,7 @@ void write_run(const profiling::NamedRun& named, bool with_paths, HtmlPage& page
   if (!page.has_room(kRoomOfRun)) {
     return page.paragraph("Its charts and tables do not fit into this page.");
   }
-  page.document(profiling::run_document(run, {}));
+  page.document(profiling::run_document(run, {}), 0, [&] { write_run_pictures(run, page); });
   page.details("The request", [&] {
     page.code(engine::to_json_text(with_paths ? run.request : engine::without_folders(run.request),
                                    true));
@@ -50,6 +52,7 @@ void write_visit(const profiling::RecordedVisit& recorded, HtmlPage& page) {
   page.heading(2, "Graph doctor: " + report.snapshot.subject);
   page.paragraph(profiling::date_text(recorded.wall_clock_ms));
   page.paragraph(report.conclusion);
+  write_visit_pictures(report, page);
   page.document(report_document(report), /*deeper=*/1);
 }
 

@@ -5,133 +5,116 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
+
+#include "app/page/svg_frame.h"
+#include "profiling/document/columns.h"
 
 namespace app {
 namespace {
 
-constexpr double kWidth = 720;
-constexpr double kHeight = 200;
-constexpr double kLeft = 64;
-constexpr double kRight = 8;
-constexpr double kTop = 10;
-constexpr double kBottom = 22;
-constexpr double kInside = kWidth - kLeft - kRight;
-constexpr const char* kBlue = "#1f6fd1";
-constexpr const char* kGrey = "#8a94a3";
-constexpr const char* kOrange = "#d97a0b";
+constexpr double kChartHeight = 216;
+constexpr SvgBox kOuter{.x = 0, .y = 0, .width = kSvgWidth, .height = kChartHeight};
+constexpr std::size_t kMostHovers = 512;  // bars that say their value under the mouse
+constexpr int kPerOctave = 4;             // bins of a histogram of magnitudes
+constexpr int kExponentOfBin0 = -127;     // bin 0 is that of 2^-127
 
-/// Both ends of the finite values; low above high: there are none.
-struct Range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void add(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
+plot::AxisKind axis_kind(profiling::Measure measure) {
+  switch (measure) {
+    case profiling::Measure::Time:
+      return plot::AxisKind::Nanoseconds;
+    case profiling::Measure::Decibels:
+      return plot::AxisKind::Decibel;
+    case profiling::Measure::Count:
+      return plot::AxisKind::Integer;
+    default:
+      return plot::AxisKind::Number;
   }
-  bool empty() const { return low > high; }
-};
-
-std::string figure(double value, const char* unit) {
-  return unit[0] == '\0' ? fmt::format("{:.4g}", value) : fmt::format("{:.4g} {}", value, unit);
 }
 
-class Chart {
- public:
-  /// Equal values get some room above them.
-  Chart(double low, double high)
-      : low_(low), high_(high > low ? high : low + std::max(1.0, std::fabs(low) * 1e-3)) {}
+std::string axis_label(const ChartWords& words) {
+  return words.measure == profiling::Measure::Decibels ? words.quantity + ", dB" : words.quantity;
+}
 
-  double y(double value) const {
-    // In halves: the difference of the largest numbers is not finite.
-    return kTop +
-           (kHeight - kTop - kBottom) * (1 - (value / 2 - low_ / 2) / (high_ / 2 - low_ / 2));
-  }
-  void add(const std::string& element) { body_ += element; }
-  void label_ends(const char* unit) {
-    label(kLeft - 6, y(low_), figure(low_, unit));
-    label(kLeft - 6, y(high_) + 8, figure(high_, unit));
-  }
-  void label(double x, double y, const std::string& text, const char* anchor = "end") {
-    add(fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", x, y, anchor,
-                    text));
-  }
-  std::string finish() const {
-    return fmt::format(R"(<svg viewBox="0 0 {0} {1}" role="img"><path d="M{2} {3}V{4}H{5}" )"
-                       R"(fill="none" stroke="currentColor" stroke-opacity="0.5"/>{6}</svg>)",
-                       kWidth, kHeight, kLeft, kTop, kHeight - kBottom, kWidth - kRight, body_);
-  }
+plot::Range range_of(std::span<const double> values) {
+  plot::Range range = plot::kNoValues;
+  for (const double value : values) range = plot::widened(range, value);
+  return range;
+}
 
- private:
-  double low_;
-  double high_;
-  std::string body_;
-};
+SvgFrame frame_of(SvgPicture& picture, const ChartWords& words, std::size_t values,
+                  plot::Range limits) {
+  const double first = static_cast<double>(words.first_item);
+  return {picture,
+          kOuter,
+          {.kind = plot::AxisKind::Integer,
+           .label = words.item,
+           .limits = {first - 0.5, first + static_cast<double>(values) - 0.5}},
+          {.kind = axis_kind(words.measure), .label = axis_label(words), .limits = limits}};
+}
 
 }  // namespace
 
-std::string bar_chart(std::span<const double> values, const char* unit) {
-  Range range;
-  for (const double value : values) range.add(value);
-  if (range.empty()) return {};
-  Chart chart(std::min(range.low, 0.0), std::max(range.high, 0.0));
-  const double step = kInside / static_cast<double>(values.size());
+SvgPicture bar_chart(std::span<const double> values, const ChartWords& words) {
+  const plot::Range range = range_of(values);
+  if (!plot::has_values(range)) return {};
+  SvgPicture picture(kSvgWidth, kChartHeight, words.title);
+  const SvgFrame frame =
+      frame_of(picture, words, values.size(), chart_limits(range, /*from_zero=*/true));
+  const double step = frame.inner().width / static_cast<double>(values.size());
   const double width = std::max(step * 0.8, 0.5);
+  const double zero = frame.y(0.0);
+  const profiling::Column column = profiling::column("", words.measure);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) continue;
-    const double top = chart.y(std::max(values[i], 0.0));
-    chart.add(
-        fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}"/>)",
-                    kLeft + static_cast<double>(i) * step + (step - width) / 2, top, width,
-                    std::max(chart.y(std::min(values[i], 0.0)) - top, 0.5), kBlue));
+    const double end = frame.y(values[i]);
+    const std::size_t item = words.first_item + i;
+    picture.box({.x = frame.inner().x + static_cast<double>(i) * step + (step - width) / 2,
+                 .y = std::min(end, zero - 0.5),
+                 .width = width,
+                 .height = std::max(std::abs(zero - end), 0.5)},
+                {.fill = kSvgAccent},
+                values.size() > kMostHovers
+                    ? std::string()
+                    : fmt::format("{} {}: {}", words.item, item,
+                                  profiling::shown(column, profiling::Cell(values[i]))));
   }
-  chart.label_ends(unit);
-  chart.label(kLeft + step / 2, kHeight - 6, "0", "middle");
-  chart.label(kWidth - kRight - step / 2, kHeight - 6, fmt::to_string(values.size() - 1), "middle");
-  return chart.finish();
+  return picture;
 }
 
-std::string line_chart(std::span<const double> values, const char* unit,
-                       const std::vector<bool>& marked) {
-  Range range;
-  for (const double value : values) range.add(value);
-  if (range.empty()) return {};
+SvgPicture line_chart(std::span<const double> values, const ChartWords& words,
+                      const std::vector<bool>& marked) {
+  const plot::Range range = range_of(values);
+  if (!plot::has_values(range)) return {};
+  SvgPicture picture(kSvgWidth, kChartHeight, words.title);
+  const SvgFrame frame =
+      frame_of(picture, words, values.size(), chart_limits(range, /*from_zero=*/false));
   constexpr std::size_t kParts = 600;
   const std::size_t parts = std::min(values.size(), kParts);
-  Chart chart(range.low, range.high);
-  std::string points;
-  std::string marks;
+  std::vector<SvgPoint> points;
+  std::vector<SvgPoint> marks;
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t begin = part * values.size() / parts;
     const std::size_t end = std::max((part + 1) * values.size() / parts, begin + 1);
-    Range inside;
-    Range inside_marked;
-    for (std::size_t i = begin; i < end; ++i) {
-      inside.add(values[i]);
-      if (!marked.empty() && marked[i]) inside_marked.add(values[i]);
+    const plot::Range inside = range_of(values.subspan(begin, end - begin));
+    if (!plot::has_values(inside)) continue;
+    plot::Range inside_marked = plot::kNoValues;
+    for (std::size_t i = begin; i < end && !marked.empty(); ++i) {
+      if (marked[i]) inside_marked = plot::widened(inside_marked, values[i]);
     }
-    if (inside.empty()) continue;
-    const double x =
-        kLeft + kInside * (static_cast<double>(part) + 0.5) / static_cast<double>(parts);
-    points += fmt::format("{:.1f},{:.1f} ", x, chart.y(inside.low));
-    if (inside.high > inside.low) points += fmt::format("{:.1f},{:.1f} ", x, chart.y(inside.high));
-    if (inside_marked.empty()) continue;
-    marks += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="2.5" fill="{}"/>)", x,
-                         chart.y(inside_marked.high), kOrange);
+    const double x = frame.inner().x + frame.inner().width * (static_cast<double>(part) + 0.5) /
+                                           static_cast<double>(parts);
+    points.push_back({x, frame.y(inside.min)});
+    if (inside.max > inside.min) points.push_back({x, frame.y(inside.max)});
+    if (plot::has_values(inside_marked)) marks.push_back({x, frame.y(inside_marked.max)});
   }
-  chart.add(fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="1.5"/>)",
-                        points, kBlue));
-  chart.add(marks);
-  chart.label_ends(unit);
-  chart.label(kLeft, kHeight - 6, "0", "start");
-  chart.label(kWidth - kRight, kHeight - 6, fmt::to_string(values.size() - 1));
-  return chart.finish();
+  picture.polyline(points, {.stroke = kSvgAccent, .width = 1.5});
+  if (points.size() == 1) picture.dot(points.front(), 2.5, {.fill = kSvgAccent});
+  for (const SvgPoint& mark : marks) picture.dot(mark, 2.5, {.fill = kSvgWarn});
+  return picture;
 }
 
-std::string histogram_chart(const Log2Histogram& before, const Log2Histogram& after,
-                            int per_octave) {
+SvgPicture histogram_chart(const Log2Histogram& before, const Log2Histogram& after, int per_octave,
+                           const ChartWords& words) {
   int low = std::numeric_limits<int>::max();
   int high = std::numeric_limits<int>::min();
   double most = 0;
@@ -144,33 +127,51 @@ std::string histogram_chart(const Log2Histogram& before, const Log2Histogram& af
     }
   }
   if (most <= 0) return {};
-  Chart chart(0, std::log10(most) + 0.1);
-  const auto x = [&](int bin) {
-    return kLeft + kInside * static_cast<double>(bin - low) / static_cast<double>(high - low);
-  };
-  const auto outline = [&](const Log2Histogram& one, const char* color, const char* fill) {
-    std::string path = fmt::format("M{:.1f} {:.1f}", x(low), chart.y(0));
+  constexpr double kOne = 0.1;  // a count of 1 is drawn above none
+  SvgPicture picture(kSvgWidth, kChartHeight, words.title);
+  const double octave = per_octave;
+  const SvgFrame frame(
+      picture, kOuter,
+      {.kind = plot::AxisKind::Log2, .label = words.item, .limits = {low / octave, high / octave}},
+      {.kind = plot::AxisKind::Log10Count,
+       .label = words.quantity,
+       .limits = {-kOne, std::log10(most) + kOne}});
+  const auto outline = [&](const Log2Histogram& one, const SvgPaint& paint) {
+    std::vector<SvgPoint> points = {{frame.x(low / octave), frame.inner().bottom()}};
     for (int bin = low; bin < high; ++bin) {
       const int at = bin - one.first;
       const bool held = at >= 0 && at < static_cast<int>(one.counts.size());
       const double count = held ? one.counts[static_cast<std::size_t>(at)] : 0;
-      // A count of 1 is drawn above none.
-      const double height = chart.y(count > 0 ? std::log10(count) + 0.1 : 0);
-      path += fmt::format("V{:.1f}H{:.1f}", height, x(bin + 1));
+      const double y = count > 0 ? frame.y(std::log10(count)) : frame.inner().bottom();
+      points.push_back({frame.x(bin / octave), y});
+      points.push_back({frame.x((bin + 1) / octave), y});
     }
-    chart.add(fmt::format(R"(<path d="{}V{:.1f}" fill="{}" fill-opacity="0.35" stroke="{}"/>)",
-                          path, chart.y(0), fill, color));
+    points.push_back({frame.x(high / octave), frame.inner().bottom()});
+    picture.polyline(points, paint);
   };
-  outline(before, kGrey, kGrey);
-  outline(after, kBlue, "none");
-  chart.label(kLeft - 6, chart.y(0.1), "1");
-  chart.label(kLeft - 6, kTop + 8, fmt::format("{:.4g}", most));
-  const auto power = [&](int bin) {
-    return fmt::format("2^{:.4g}", static_cast<double>(bin) / per_octave);
-  };
-  chart.label(kLeft, kHeight - 6, power(low), "start");
-  chart.label(kWidth - kRight, kHeight - 6, power(high));
-  return chart.finish();
+  outline(before, {.fill = kSvgDim, .stroke = kSvgDim, .opacity = 0.35});
+  outline(after, {.stroke = kSvgAccent, .width = 1.5});
+  return picture;
+}
+
+SvgPicture chart_picture(const profiling::Chart& chart) {
+  const ChartWords words{.title = chart.title,
+                         .item = chart.item,
+                         .quantity = chart.quantity,
+                         .measure = chart.measure,
+                         .first_item = chart.first_item};
+  switch (chart.kind) {
+    case profiling::Chart::Kind::Bars:
+      return bar_chart(chart.values, words);
+    case profiling::Chart::Kind::Line:
+      return line_chart(chart.values, words, chart.marked);
+    case profiling::Chart::Kind::Magnitudes:
+      break;
+  }
+  constexpr int kFirst = kPerOctave * kExponentOfBin0;
+  return histogram_chart({.first = chart.first_bin + kFirst, .counts = chart.values},
+                         {.first = chart.first_after + kFirst, .counts = chart.after}, kPerOctave,
+                         words);
 }
 
 }  // namespace app

@@ -41,10 +41,14 @@ struct Code {
 struct Chart {
   enum class Kind { Bars, Line, Magnitudes };
   Kind kind = Kind::Bars;
-  std::string caption{};
-  std::string unit{};            // "ns", "dB"; empty = counts
-  std::vector<double> values{};  // Magnitudes: counts before quantization
-  std::vector<bool> marked{};    // Line: values that stand out
+  std::string title{};                // "Time of fprop per expert"
+  std::string note{};                 // below it
+  std::string item{};                 // what x is: "expert"
+  std::string quantity{};             // what y is, without its unit: "time"
+  Measure measure = Measure::Number;  // of the values
+  std::size_t first_item = 0;         // number of the first value
+  std::vector<double> values{};       // Magnitudes: counts before quantization
+  std::vector<bool> marked{};         // Line: values that stand out
   // Of Magnitudes, whose bins are those of engine::MagnitudeHistogram:
   std::vector<double> after{};  // counts after quantization
   int first_bin = 0;            // of values[0]

@@ -12,6 +12,7 @@
 
 #include "engine/model/projections.h"
 #include "profiling/document/headline.h"
+#include "profiling/document/iteration_words.h"
 #include "profiling/document/quantity.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/power/power_summary.h"
@@ -158,18 +159,18 @@ class RunWriter {
     for (const engine::AlgorithmChoice& choice : result_.algorithms) {
       document_.fact(
           "algorithm",
-          fmt::format("{}: candidate {} of {} at {:.1f} us; the heuristic's first takes {:.1f} us",
+          fmt::format("{}: candidate {} of {} at {}; the heuristic's first takes {}",
                       engine::name_of(choice.product), choice.chosen + 1, choice.candidates,
-                      choice.chosen_us, choice.first_us));
+                      duration_text(1e3 * choice.chosen_us), duration_text(1e3 * choice.first_us)));
     }
     document_.fact("records",
                    fmt::format("{} ({}), {} dropped", count_text(run_.activity.records.size()),
                                result_.activity_method, count_text(result_.dropped_records)));
     if (const auto gaps = summarize_gaps(sum_replays(run_.activity), kAllTime)) {
-      document_.fact("gaps", fmt::format("the device idles {:.1f} us per step (median, {:.2f} %), "
-                                         "longest gap {:.1f} us",
-                                         gaps->gaps.median / 1e3, 100 * gaps->median_share,
-                                         static_cast<double>(gaps->longest_ns) / 1e3));
+      document_.fact("gaps", fmt::format("the device idles {} per step (median, {:.2f} %), "
+                                         "longest gap {}",
+                                         duration_text(gaps->gaps.median), 100 * gaps->median_share,
+                                         duration_text(static_cast<double>(gaps->longest_ns))));
     }
   }
 
@@ -229,23 +230,23 @@ class RunWriter {
     if (graph.kernels > 0) {
       document_.fact("graph",
                      fmt::format("{} kernels, {} memsets, {} copies, {} allocations, {} host "
-                                 "calls; {:.1f} us to launch on the host",
+                                 "calls; {} to launch on the host",
                                  count_text(graph.kernels), count_text(graph.memsets),
                                  count_text(graph.copies), count_text(graph.allocations),
                                  count_text(graph.host_calls),
-                                 static_cast<double>(graph.host_launch_ns) / 1000.0));
+                                 duration_text(static_cast<double>(graph.host_launch_ns))));
     }
     if (const engine::GraphMemoryFacts& memory = result_.graph_memory; memory.pools > 0) {
       document_.fact("graph pool",
-                     fmt::format("{} bytes in {}, {} without sharing", count_text(memory.bytes),
+                     fmt::format("{} in {}, {} without sharing", bytes_text(memory.bytes),
                                  memory.pools == 1 ? std::string("one pool")
                                                    : fmt::format("{} pools", memory.pools),
-                                 count_text(memory.unshared_bytes)));
+                                 bytes_text(memory.unshared_bytes)));
     }
     if (const engine::ReplayWatchFacts& watch = result_.watch; watch.replays > 0) {
       document_.fact("watchdog",
-                     fmt::format("{} replays, 99 % of them within {:.1f} us; {}; {}",
-                                 count_text(watch.replays), watch.p99_us,
+                     fmt::format("{} replays, 99 % of them within {}; {}; {}",
+                                 count_text(watch.replays), duration_text(1e3 * watch.p99_us),
                                  watch.deadline_seconds > 0.0
                                      ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
                                      : std::string("no deadline"),
@@ -280,22 +281,21 @@ class RunWriter {
     const StepTimes times = step_times(result_.iterations, run_.power.samples);
     const Distribution time = summarize(times.durations_ns);
     if (time.n == 0) return;
+    const bool replays = !run_.activity.nodes.empty();
     document_.chart({.kind = Chart::Kind::Line,
-                     .caption = fmt::format(
-                         "Step time per iteration: median {}, 5 % to 95 % {} to {}, {}{}",
-                         duration_text(time.median), duration_text(time.p5),
-                         duration_text(time.p95), sample_text(times, false),
+                     .title = fmt::format("Step time per {}", iteration_noun(replays)),
+                     .note = fmt::format(
+                         "Median {}, 5 % to 95 % {} to {}, {}{}", duration_text(time.median),
+                         duration_text(time.p5), duration_text(time.p95), sample_text(times, false),
                          times.throttled_count == 0
                              ? ""
-                             : ". Orange: throttled by " + clock_reason_names(times.reasons)),
-                     .unit = "ns",
+                             : ". Marked: throttled by " + clock_reason_names(times.reasons)),
+                     .item = iteration_noun(replays),
+                     .quantity = "time",
+                     .measure = Measure::Time,
+                     .first_item = static_cast<std::size_t>(first_iteration(replays)),
                      .values = times.durations_ns,
                      .marked = times.throttled});
-  }
-
-  void bars(std::string caption, std::string unit, std::vector<double> values) {
-    document_.chart(
-        {.caption = std::move(caption), .unit = std::move(unit), .values = std::move(values)});
   }
 
   void recorded_steps() {
@@ -315,11 +315,24 @@ class RunWriter {
           "No step has a time of its own: none ran, or several micro-batches were in flight and "
           "share the time of their iteration.");
     } else {
-      bars("Time of every recorded step, median of its iterations", "ns", std::move(time));
+      document_.chart({.title = "Time of every recorded step",
+                       .note = "Median of its iterations",
+                       .item = "recorded step",
+                       .quantity = "time",
+                       .measure = Measure::Time,
+                       .values = std::move(time)});
     }
-    bars("Imbalance of every recorded step: the largest split over the mean split", "",
-         std::move(imbalance));
-    bars("SNR of Y in every recorded step that was measured", "dB", std::move(snr));
+    document_.chart({.title = "Imbalance of every recorded step",
+                     .note = "The largest split over the mean split",
+                     .item = "recorded step",
+                     .quantity = "imbalance",
+                     .measure = Measure::Factor,
+                     .values = std::move(imbalance)});
+    document_.chart({.title = "SNR of Y in every recorded step that was measured",
+                     .item = "recorded step",
+                     .quantity = "SNR of Y",
+                     .measure = Measure::Decibels,
+                     .values = std::move(snr)});
     document_.table(recorded_steps_table(recorded, std::move(slowest)));
   }
 
@@ -330,17 +343,20 @@ class RunWriter {
       const auto counts = [](const engine::MagnitudeHistogram& histogram) {
         return std::vector<double>(histogram.counts.begin(), histogram.counts.end());
       };
-      document_.chart({.kind = Chart::Kind::Magnitudes,
-                       .caption = fmt::format(
-                           "{}: magnitudes before (grey) and after quantization "
-                           "(blue). SNR of quantizing it {}, {} of {} saturated, "
-                           "{} underflowed, {} lost",
-                           symbol_of(one), engine::snr_text(statistics), statistics.saturated,
-                           statistics.elements, statistics.underflowed, statistics.lost),
-                       .values = counts(statistics.before),
-                       .after = counts(statistics.after),
-                       .first_bin = statistics.before.first_bin,
-                       .first_after = statistics.after.first_bin});
+      document_.chart(
+          {.kind = Chart::Kind::Magnitudes,
+           .title = fmt::format("{}: magnitudes before and after quantization", symbol_of(one)),
+           .note = fmt::format("Grey: before, blue: after. SNR of quantizing it {}, {} of {} "
+                               "saturated, {} underflowed, {} lost",
+                               engine::snr_text(statistics), count_text(statistics.saturated),
+                               count_text(statistics.elements), count_text(statistics.underflowed),
+                               count_text(statistics.lost)),
+           .item = "magnitude",
+           .quantity = "elements",
+           .values = counts(statistics.before),
+           .after = counts(statistics.after),
+           .first_bin = statistics.before.first_bin,
+           .first_after = statistics.after.first_bin});
     }
   }
 
@@ -352,18 +368,28 @@ class RunWriter {
       for (const engine::ExpertResult& expert : experts) values.push_back(value(expert));
       return values;
     };
-    bars("Rows per expert", "", of_experts([](const engine::ExpertResult& expert) {
-           return static_cast<double>(expert.rows);
-         }));
+    const auto bars = [this](std::string title, std::string note, std::string quantity,
+                             Measure measure, std::vector<double> values) {
+      document_.chart({.title = std::move(title),
+                       .note = std::move(note),
+                       .item = "expert",
+                       .quantity = std::move(quantity),
+                       .measure = measure,
+                       .values = std::move(values)});
+    };
+    bars("Rows per expert", "", "rows", Measure::Count,
+         of_experts(
+             [](const engine::ExpertResult& expert) { return static_cast<double>(expert.rows); }));
     std::vector<double> time(experts.size(), kNaN);
     for (const ExpertTime& one : expert_times(run_.activity, engine::Stage::Fprop)) {
       const auto expert = static_cast<std::size_t>(one.expert);
       if (expert < time.size()) time[expert] = one.time.median;
     }
-    bars("Time of fprop per expert, median over the iterations", "ns", std::move(time));
+    bars("Time of fprop per expert", "Median over the iterations", "time", Measure::Time,
+         std::move(time));
     for (const engine::Product product : products_of(result_)) {
-      bars(fmt::format("SNR of {} per expert", engine::output_name(product)), "dB",
-           of_experts([product](const engine::ExpertResult& expert) {
+      bars(fmt::format("SNR of {} per expert", engine::output_name(product)), "", "SNR",
+           Measure::Decibels, of_experts([product](const engine::ExpertResult& expert) {
              return expert.rows > 0 ? expert.of(product).snr_db : kNaN;
            }));
     }

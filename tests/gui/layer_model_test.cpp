@@ -1,6 +1,6 @@
 // The picture of an expert layer, the costs of its quantizations, and the memory of the recipes,
 // from a run made by hand.
-#include "app/gui/panels/layer_model.h"
+#include "app/plot/layer_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

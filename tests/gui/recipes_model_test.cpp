@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "app/gui/panels/numerics_model.h"
-#include "app/gui/panels/scale_maps.h"
 #include "app/gui/plot/iteration_words.h"
+#include "app/plot/scale_maps.h"
 #include "engine/model/recipe_words.h"
 
 namespace {

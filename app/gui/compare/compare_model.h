@@ -13,7 +13,7 @@
 #include "app/gui/compare/side_choice.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/drawn_table.h"
-#include "app/gui/plot/ticks.h"
+#include "app/plot/ticks.h"
 #include "profiling/compare/run_comparison.h"
 
 namespace app {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/controllers/background.h"
-#include "app/gui/graph/graph_facts.h"
+#include "app/plot/graph_facts.h"
 #include "profiling/hazards/model/doctor_report.h"
 #include "profiling/session/session_file.h"
 

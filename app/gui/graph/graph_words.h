@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/graph/graph_facts.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/theme/theme.h"
+#include "app/plot/graph_facts.h"
 #include "profiling/hazards/model/doctor_report.h"
 #include "profiling/hazards/model/snapshot.h"
 

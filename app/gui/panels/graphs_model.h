@@ -12,7 +12,7 @@
 #include "app/gui/panels/replay_checks.h"
 #include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/drawn_table.h"
-#include "app/gui/plot/grid_fold.h"
+#include "app/plot/grid_fold.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
 

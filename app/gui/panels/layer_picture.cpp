@@ -88,10 +88,6 @@ class LayerGrid {
   ImVec2 size_{};
 };
 
-ImVec2 centre(const Area& area) {
-  return ImVec2(area.at.x + 0.5F * area.size.x, area.at.y + 0.5F * area.size.y);
-}
-
 void draw_head(ImDrawList* draw, ImVec2 tip, ImVec2 direction, float size, ImU32 color) {
   const ImVec2 back(tip.x - size * direction.x, tip.y - size * direction.y);
   const ImVec2 side(-0.5F * size * direction.y, 0.5F * size * direction.x);
@@ -109,42 +105,29 @@ void draw_dashes(ImDrawList* draw, ImVec2 from, ImVec2 to, float dash, ImU32 col
   }
 }
 
-/// From edge to edge: along a row or a column; what is kept, from the lower edge of one box to the
-/// upper edge of the next column's, as is what goes on to the column before.
+LayerBox box_of(const Area& area) {
+  return {.x = static_cast<double>(area.at.x),
+          .y = static_cast<double>(area.at.y),
+          .width = static_cast<double>(area.size.x),
+          .height = static_cast<double>(area.size.y)};
+}
+
+/// Dashed where backward reads what forward has kept.
 void draw_arrow(const Theme& theme, const Area& from, const Area& to, bool kept) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  const float head = theme.px(6);
-  const ImVec2 a = centre(from);
-  const ImVec2 b = centre(to);
-  const bool same_column = std::abs(a.x - b.x) < 0.5F * to.size.x;
-  const bool next_row = to.at.y >= from.end().y;
-  if (!same_column && next_row) {
-    const bool right = b.x > a.x;
-    const ImVec2 start(right ? from.end().x - theme.px(10) : from.at.x + theme.px(10),
-                       from.end().y);
-    const ImVec2 tip(right ? to.at.x + theme.px(14) : to.end().x - theme.px(14), to.at.y);
-    const float length = std::max(std::hypot(tip.x - start.x, tip.y - start.y), 1.0F);
-    const ImU32 color = kept ? theme.colors.accent : theme.colors.dim_text;
-    if (kept) {
-      draw_dashes(draw, start, tip, theme.px(4), color);
-    } else {
-      draw->AddLine(start, tip, color);
-    }
-    draw_head(draw, tip, ImVec2((tip.x - start.x) / length, (tip.y - start.y) / length), head,
-              color);
-    return;
+  const ArrowEnds ends = arrow_ends(box_of(from), box_of(to), static_cast<double>(theme.px(1.0F)));
+  const ImVec2 start(static_cast<float>(ends.from_x), static_cast<float>(ends.from_y));
+  const ImVec2 tip(static_cast<float>(ends.to_x), static_cast<float>(ends.to_y));
+  const float length = std::max(std::hypot(tip.x - start.x, tip.y - start.y), 1.0F);
+  const bool dashed = kept && ends.slanted;
+  const ImU32 color = dashed ? theme.colors.accent : theme.colors.dim_text;
+  if (dashed) {
+    draw_dashes(draw, start, tip, theme.px(4), color);
+  } else {
+    draw->AddLine(start, tip, color);
   }
-  const ImU32 color = theme.colors.dim_text;
-  if (same_column) {
-    const bool down = b.y > a.y;
-    const ImVec2 tip(b.x, down ? to.at.y : to.end().y);
-    draw->AddLine(ImVec2(b.x, down ? from.end().y : from.at.y), tip, color);
-    return draw_head(draw, tip, ImVec2(0, down ? 1.0F : -1.0F), head, color);
-  }
-  const bool right = b.x > a.x;
-  const ImVec2 tip(right ? to.at.x : to.end().x, a.y);
-  draw->AddLine(ImVec2(right ? from.end().x : from.at.x, a.y), tip, color);
-  draw_head(draw, tip, ImVec2(right ? 1.0F : -1.0F, 0), head, color);
+  draw_head(draw, tip, ImVec2((tip.x - start.x) / length, (tip.y - start.y) / length), theme.px(6),
+            color);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "app/gui/cards/card_board.h"
-#include "app/gui/panels/layer_model.h"
 #include "app/gui/plot/named_bars.h"
+#include "app/plot/layer_model.h"
 
 namespace app {
 

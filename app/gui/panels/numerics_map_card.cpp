@@ -13,49 +13,7 @@ namespace app {
 
 namespace {
 
-constexpr float kLayerWidth = 118;
-
-struct LayerWords {
-  const char* item;    // in the combo box
-  const char* legend;  // for an unfolded map
-  const char* folded;
-  const char* key;  // in files
-};
-
-const LayerWords& words_of(MapLayer layer) {
-  static constexpr std::array<LayerWords, 6> kWords = {{
-      {"largest", "scale_inv", "largest scale_inv of a cell", "log2_scale_inv"},
-      {"mean", "scale_inv", "mean of log2 scale_inv", "mean_log2_scale_inv"},
-      {"std dev", "standard deviation of log2 scale_inv", "std dev of log2 scale_inv",
-       "std_dev_log2_scale_inv"},
-      {"max - min", "max - min of log2 scale_inv", "max - min of log2 scale_inv",
-       "distance_log2_scale_inv"},
-      {"saturated", "saturated elements", "saturated elements", "saturated_share"},
-      {"underflowed", "underflowed elements", "underflowed elements", "underflowed_share"},
-  }};
-  return kWords.at(static_cast<std::size_t>(layer));
-}
-
-bool is_share(MapLayer layer) {
-  return layer == MapLayer::Saturated || layer == MapLayer::Underflowed;
-}
-
-std::string end_text(MapLayer layer, double value) {
-  if (is_share(layer)) return fmt::format("{:.3g} %", 100.0 * value);
-  if (layer == MapLayer::Deviation || layer == MapLayer::Distance) {
-    return fmt::format("{:.2f} binades", value);
-  }
-  return plot::power_text(value);
-}
-
-/// "mean 2^-7.31, std dev 0.42, 5 distinct, 3 blocks saturated, 0 underflowed".
-std::string summary_text(const engine::ScaleSummary& summary) {
-  if (summary.scales == 0) return "";
-  return fmt::format("mean {}, std dev {:.2f}, {} distinct, {} blocks saturated, {} underflowed",
-                     plot::power_text(summary.mean, 2), summary.deviation,
-                     plot::count_text(summary.distinct), plot::count_text(summary.saturated),
-                     plot::count_text(summary.underflowed));
-}
+constexpr float kLayerWidth = 118;  // grid pixels
 
 }  // namespace
 
@@ -148,29 +106,23 @@ void NumericsPanel::inspect_at(const PanelContext& context, const plot::HeatmapH
 
 CardSpec NumericsPanel::map_card(const PanelContext& context) {
   const engine::ScaleMap& map = model_.statistics().scale_map;
-  return {
-      .id = "numerics.map_card",
-      .title = "Block-scale map",
-      .question = "Where in the tensor are the scales large? Lines separate the experts.",
-      .note = map.rows > 0
-                  ? fmt::format("{} x {} scales, one per {} x {} elements",
-                                plot::count_text(static_cast<std::uint64_t>(map.source_rows)),
-                                plot::count_text(static_cast<std::uint64_t>(map.source_columns)),
-                                map.block_rows, map.block_columns)
-                  : "",
-      .measured =
-          "log2 of scale_inv of every block. Tensors with more than 512 blocks along a "
-          "side are folded; the choice in the header sets which statistic of its scales "
-          "a cell shows. Saturated and underflowed are shares of the "
-          "elements of a cell; the line above covers all scales, before folding.",
-      .list =
-          [this] {
-            return map_table("operand", {{model_.operand_name(), &model_.map()}},
-                             words_of(model_.layer()).key);
-          },
-      .header_widgets = context.theme.px(kLayerWidth),
-      .header = [this, &context] { draw_map_layers(context); },
-      .draw = [this, &context](const Area& room) { draw_map(context, room); }};
+  return {.id = "numerics.map_card",
+          .title = "Block-scale map",
+          .question = "Where in the tensor are the scales large? Lines separate the experts.",
+          .note = map_size_text(map),
+          .measured =
+              "log2 of scale_inv of every block. Tensors with more than 512 blocks along a "
+              "side are folded; the choice in the header sets which statistic of its scales "
+              "a cell shows. Saturated and underflowed are shares of the "
+              "elements of a cell; the line above covers all scales, before folding.",
+          .list =
+              [this] {
+                return map_table("operand", {{model_.operand_name(), &model_.map()}},
+                                 words_of(model_.layer()).key);
+              },
+          .header_widgets = context.theme.px(kLayerWidth),
+          .header = [this, &context] { draw_map_layers(context); },
+          .draw = [this, &context](const Area& room) { draw_map(context, room); }};
 }
 
 void NumericsPanel::draw_map(const PanelContext& context, const Area& room) {
@@ -195,7 +147,7 @@ void NumericsPanel::draw_map(const PanelContext& context, const Area& room) {
                "or choose the largest or the mean.");
   } else {
     const plot::Range colors = model_.map_colors();
-    const LayerWords& words = words_of(model_.layer());
+    const MapWords& words = words_of(model_.layer());
     const bool folded = map.rows < map.source_rows || map.columns < map.source_columns;
     const plot::HeatmapHover hover =
         plot::draw_heatmap(context,
@@ -208,8 +160,8 @@ void NumericsPanel::draw_map(const PanelContext& context, const Area& room) {
                             .source_columns = static_cast<double>(map.source_columns),
                             .colors = colors,
                             .legend = folded ? words.folded : words.legend,
-                            .legend_ends = {end_text(model_.layer(), colors.min),
-                                            end_text(model_.layer(), colors.max)}},
+                            .legend_ends = {map_value_text(model_.layer(), colors.min),
+                                            map_value_text(model_.layer(), colors.max)}},
                            model_.map(), model_.map_generation(), map_state_);
     if (hover.inside) draw_map_read_out(context, hover);
     if (hover.inside && hover.clicked) inspect_at(context, hover);

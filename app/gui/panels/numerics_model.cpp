@@ -70,13 +70,7 @@ void NumericsModel::choose_layer(MapLayer layer) {
   layer_ = layer;
   ++map_generation_;
   map_ = map_layer(statistics().scale_map, layer);
-  map_colors_ = plot::value_range(map_.values);
-  // Spreads and shares start at zero: a map of zeros must not look like a map of ones.
-  if (layer != MapLayer::Largest && layer != MapLayer::Mean && !map_.values.empty()) {
-    const bool share = layer == MapLayer::Saturated || layer == MapLayer::Underflowed;
-    map_colors_ = {0.0, map_colors_.max > 0.0 ? map_colors_.max : share ? 0.01 : 1.0};
-  }
-  if (map_colors_.empty()) map_colors_ = plot::padded(map_colors_, 0.0);
+  map_colors_ = app::map_colors(map_, layer);
 }
 
 std::int64_t NumericsModel::operand_row(double source_row) const {

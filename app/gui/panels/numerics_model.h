@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/panels/scale_maps.h"
 #include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/drawn_table.h"
+#include "app/plot/scale_maps.h"
 #include "profiling/session/session_file.h"
 
 namespace app {

@@ -12,7 +12,7 @@
 #include "app/controllers/background.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/recipes_model.h"
-#include "app/gui/panels/scale_maps.h"
+#include "app/plot/scale_maps.h"
 #include "profiling/document/run_tables.h"
 
 namespace app {

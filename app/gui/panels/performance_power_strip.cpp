@@ -9,7 +9,7 @@
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
-#include "app/gui/plot/ticks.h"
+#include "app/plot/ticks.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/export/csv.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/plot/grid_fold.h"
+#include "app/plot/grid_fold.h"
 #include "profiling/session/session_file.h"
 
 namespace app {

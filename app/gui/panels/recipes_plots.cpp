@@ -6,9 +6,9 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/recipes_view.h"
-#include "app/gui/panels/scale_maps.h"
 #include "app/gui/plot/histogram_plot.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/plot/scale_maps.h"
 
 namespace app {
 namespace {

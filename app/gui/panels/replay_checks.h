@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/plot/grid_fold.h"
 #include "app/gui/plot/plot_frame.h"
+#include "app/plot/grid_fold.h"
 #include "engine/model/run_result.h"
 
 namespace app {

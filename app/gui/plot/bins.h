@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/plot/range.h"
+#include "app/plot/range.h"
 #include "engine/model/run_result.h"
 #include "profiling/document/table.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/plot/grid_fold.h"
 #include "app/gui/plot/plot_frame.h"
+#include "app/plot/grid_fold.h"
 
 namespace app::plot {
 

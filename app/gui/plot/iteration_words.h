@@ -1,17 +1,12 @@
-// What an iteration of a run is called wherever people read of one.
+// The words for iterations, under the names by which plots and cards use them.
 #pragma once
 
-#include <string>
+#include "profiling/document/iteration_words.h"
 
 namespace app {
 
-inline const char* iteration_noun(bool replays) { return replays ? "replay" : "iteration"; }
-/// Eager iterations count from 0, as the records do.
-inline int first_iteration(bool replays) { return replays ? 1 : 0; }
-/// The number that people read, of the number in a record; negative: outside the iterations.
-inline std::string shown_iteration(bool replays, int iteration) {
-  return iteration < 0 ? "none: set-up or check"
-                       : std::to_string(iteration + first_iteration(replays));
-}
+using profiling::first_iteration;
+using profiling::iteration_noun;
+using profiling::shown_iteration;
 
 }  // namespace app

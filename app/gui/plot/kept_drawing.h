@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "app/gui/plot/range.h"
 #include "app/gui/theme/theme.h"
+#include "app/plot/range.h"
 
 namespace app::plot {
 

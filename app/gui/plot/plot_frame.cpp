@@ -1,7 +1,6 @@
 // Axes and mouse of the plots.
 #include "app/gui/plot/plot_frame.h"
 
-#include <fmt/format.h>
 #include <imgui_internal.h>
 
 #include <algorithm>
@@ -127,19 +126,11 @@ void PlotFrame::lay_out(const FrameSpec& spec) {
                 std::floor(std::max(outer_max_.y - bottom, min_.y + 8.0F)));
 }
 
-PlotFrame::AxisTitle PlotFrame::x_title(const Axis& axis) const {
-  if (axis.kind != AxisKind::Nanoseconds) return {.text = axis.label};
-  const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
-  const double origin = tick_origin(view_.x);
-  const char* unit = time_unit(origin == 0.0 ? reach : view_.x.span()).name;
-  if (origin != 0.0) return {fmt::format("{} after {:.9f} s", unit, origin * 1e-9), origin};
-  return {axis.label + (axis.label.empty() ? "" : ", ") + unit, origin};
-}
-
 bool PlotFrame::has_title_line(const FrameSpec& spec, float left_margin) const {
   const Theme& theme = context_.theme;
   if (outer_max_.y - outer_min_.y < theme.px(kLowPlot)) return false;
-  const float width = text_size(theme.fonts.label, x_title(spec.x).text).x;
+  const float width =
+      text_size(theme.fonts.label, axis_title(spec.x.kind, spec.x.label, view_.x).text).x;
   // Half of a first label may extend to the left of the axis.
   const bool left = width + theme.px(kGapSmall + 12) <= left_margin && spec.labels_apart == 0.0F;
   return !left && width > theme.px(kLongTitle);
@@ -239,7 +230,7 @@ void PlotFrame::draw_y_axis(const FrameSpec& spec, ImU32 grid) const {
 void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
   const Theme& theme = context_.theme;
   const ImFont* font = theme.fonts.label;
-  auto [title, origin] = x_title(spec.x);
+  auto [title, origin] = axis_title(spec.x.kind, spec.x.label, view_.x);
   float title_width = title.empty() ? 0.0F : text_size(font, title).x;
   const float baseline = max_.y + theme.px(3);
   const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);

@@ -14,8 +14,8 @@
 
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/plot/kept_drawing.h"
-#include "app/gui/plot/range.h"
-#include "app/gui/plot/ticks.h"
+#include "app/plot/range.h"
+#include "app/plot/ticks.h"
 
 namespace app::plot {
 
@@ -91,11 +91,6 @@ class PlotFrame {
   double hover_x() const { return x_.to_value(static_cast<double>(mouse_.x)); }
 
  private:
-  struct AxisTitle {
-    std::string text{};
-    double origin = 0.0;  // the value that labels are relative to
-  };
-  AxisTitle x_title(const Axis& axis) const;
   /// The title is below the labels: it would take the place of more than one of them, and the
   /// plot is high enough.
   bool has_title_line(const FrameSpec& spec, float left_margin) const;

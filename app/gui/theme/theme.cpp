@@ -1,15 +1,18 @@
-// Values of the look tokens: both palettes, the stages' colour-blind-safe set, the sequential map,
-// ImGui's style derived from them, and the five type sizes. Rule: colour carries meaning or is a
-// grey of the palette; a font is never null and never a failed start: without the distribution's
-// Inter and JetBrains Mono ImGui's own is used.
+// Values of the look tokens: the colours of app/plot/colors.h as ImGui packs them, ImGui's style
+// derived from them, and the five type sizes. Rule: colour carries meaning or is a grey of the
+// palette; a font is never null and never a failed start: without the distribution's Inter and
+// JetBrains Mono ImGui's own is used.
 #include "app/gui/theme/theme.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "app/plot/colors.h"
 
 namespace app {
 namespace {
@@ -23,11 +26,6 @@ ImVec4 with_alpha(ImU32 color, float alpha) {
   result.w = alpha;
   return result;
 }
-
-// Seventeen samples of viridis: perceptually uniform, readable in grey and by colour-blind people.
-constexpr std::array<unsigned, 17> kSequential = {
-    0x440154, 0x48186A, 0x472D7B, 0x424086, 0x3B528B, 0x33638D, 0x2C728E, 0x26828E, 0x21918C,
-    0x1FA088, 0x28AE80, 0x3FBC73, 0x5EC962, 0x84D44B, 0xADDC30, 0xD8E219, 0xFDE725};
 
 // Only the glyphs that the window uses, so that the atlas is ready within the first frame's time:
 // Latin-1, thin space and dashes, arrows, comparison signs, a few geometric marks.
@@ -69,37 +67,8 @@ ImFont* load(const std::array<std::string_view, kCount>& paths, float size) {
 }  // namespace
 
 ImU32 Theme::stage(engine::Stage stage) const {
-  switch (stage) {
-    case engine::Stage::Offsets:
-      return rgb(0x999999);
-    case engine::Stage::Amax:
-      return rgb(0x56B4E9);
-    case engine::Stage::Quantize:
-      return rgb(0x0072B2);
-    case engine::Stage::Fprop:
-      return rgb(0xE69F00);
-    case engine::Stage::Memory:
-      return rgb(0xF0E442);
-    case engine::Stage::Dgrad:
-      return rgb(0xD55E00);
-    case engine::Stage::Wgrad:
-      return rgb(0xCC79A7);
-    case engine::Stage::Bias:
-      return rgb(0x009E73);
-    case engine::Stage::Dequantize:
-      return rgb(0x7A6FD0);
-    case engine::Stage::Activation:
-      return rgb(0xA3B42E);
-    case engine::Stage::Permute:
-      return rgb(0x4FB3BF);
-    case engine::Stage::Unpermute:
-      return rgb(0x1F7480);
-    case engine::Stage::Check:
-      return rgb(0x8C6D46);
-    case engine::Stage::Other:
-      break;
-  }
-  return colors.dim_text;
+  const std::optional<plot::Rgb> color = plot::stage_color(stage);
+  return color ? rgb(*color) : colors.dim_text;
 }
 
 ImU32 Theme::series(std::size_t index) const {
@@ -110,41 +79,22 @@ ImU32 Theme::series(std::size_t index) const {
 }
 
 ImU32 Theme::sequential(float t) const {
-  if (std::isnan(t)) return colors.raised;
-  const float position = std::clamp(t, 0.0F, 1.0F) * static_cast<float>(kSequential.size() - 1);
-  const std::size_t low = std::min(static_cast<std::size_t>(position), kSequential.size() - 2);
-  const float part = position - static_cast<float>(low);
-  const auto mix = [&](unsigned shift) {
-    const float from = static_cast<float>((kSequential[low] >> shift) & 0xFFU);
-    const float to = static_cast<float>((kSequential[low + 1] >> shift) & 0xFFU);
-    return static_cast<unsigned>(std::lround(from + (to - from) * part));
-  };
-  return IM_COL32(mix(16), mix(8), mix(0), 0xFFU);
+  return std::isnan(t) ? colors.raised : rgb(plot::sequential_color(t));
 }
 
 Palette palette(ThemeKind kind) {
-  if (kind == ThemeKind::Light) {
-    return {.window = rgb(0xF6F7F9),
-            .panel = rgb(0xFFFFFF),
-            .raised = rgb(0xEEF1F5),
-            .line = rgb(0xD5DAE1),
-            .text = rgb(0x1A2028),
-            .dim_text = rgb(0x5B6675),
-            .accent = rgb(0x1F6FD1),
-            .good = rgb(0x1D8A63),
-            .warn = rgb(0xA8740F),
-            .bad = rgb(0xC53A36)};
-  }
-  return {.window = rgb(0x0F1318),
-          .panel = rgb(0x161B22),
-          .raised = rgb(0x1E252E),
-          .line = rgb(0x2A323D),
-          .text = rgb(0xE6EAF0),
-          .dim_text = rgb(0x98A2B0),
-          .accent = rgb(0x4DA3FF),
-          .good = rgb(0x3FB68B),
-          .warn = rgb(0xE0A63A),
-          .bad = rgb(0xE5605C)};
+  const plot::ThemeColors& values =
+      kind == ThemeKind::Light ? plot::kLightColors : plot::kDarkColors;
+  return {.window = rgb(values.window),
+          .panel = rgb(values.panel),
+          .raised = rgb(values.raised),
+          .line = rgb(values.line),
+          .text = rgb(values.text),
+          .dim_text = rgb(values.dim_text),
+          .accent = rgb(values.accent),
+          .good = rgb(values.good),
+          .warn = rgb(values.warn),
+          .bad = rgb(values.bad)};
 }
 
 void apply_style(const Theme& theme) {

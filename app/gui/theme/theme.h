@@ -1,4 +1,5 @@
-// Look tokens: the only place that names a colour, a size or a gap. Everything else uses a Theme.
+// Look tokens: with app/plot/colors.h the only place that names a colour, a size or a gap.
+// Everything else uses a Theme.
 #pragma once
 
 #include <imgui.h>

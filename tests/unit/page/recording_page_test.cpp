@@ -249,7 +249,7 @@ TEST(RecordingPage, MarksThrottledIterationsAsTheWindowDoes) {
   for (int i = 0; i < 4; ++i) run.result.iterations.push_back({100 * i, 50});
   run.power.samples = {{.time_ns = 110, .clock_reasons = 4}, {.time_ns = 160}, {.time_ns = 330}};
   const std::string page = recording_page({.runs = {{&run, "1. a"}}}, "throttled", false);
-  EXPECT_THAT(page, HasSubstr("n 4, 2 throttled. Orange: throttled by"));
+  EXPECT_THAT(page, HasSubstr("n 4, 2 throttled. Marked: throttled by"));
   EXPECT_THAT(page, HasSubstr("<circle"));
 }
 

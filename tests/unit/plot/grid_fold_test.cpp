@@ -1,5 +1,5 @@
 // Folding of heatmaps: the slow cell stays visible, missing stays missing.
-#include "app/gui/plot/grid_fold.h"
+#include "app/plot/grid_fold.h"
 
 #include <gtest/gtest.h>
 

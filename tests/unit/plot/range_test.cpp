@@ -1,5 +1,5 @@
 // View transform: what the mouse does to an axis, without a window.
-#include "app/gui/plot/range.h"
+#include "app/plot/range.h"
 
 #include <gtest/gtest.h>
 

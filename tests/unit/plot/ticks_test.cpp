@@ -1,5 +1,5 @@
 // Ticks and numbers as shown on screen.
-#include "app/gui/plot/ticks.h"
+#include "app/plot/ticks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Interval arithmetic of the plots' views.
-#include "app/gui/plot/range.h"
+#include "app/plot/range.h"
 
 #include <algorithm>
 #include <cmath>

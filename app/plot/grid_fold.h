@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "app/gui/plot/range.h"
+#include "app/plot/range.h"
 
 namespace app::plot {
 

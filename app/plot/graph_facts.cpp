@@ -1,4 +1,4 @@
-#include "app/gui/graph/graph_facts.h"
+#include "app/plot/graph_facts.h"
 
 #include <algorithm>
 #include <cmath>

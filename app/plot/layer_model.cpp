@@ -1,4 +1,4 @@
-#include "app/gui/panels/layer_model.h"
+#include "app/plot/layer_model.h"
 
 #include <fmt/format.h>
 
@@ -10,13 +10,13 @@
 #include <optional>
 #include <utility>
 
-#include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
 #include "engine/program/error_sources.h"
 #include "engine/program/saved_memory.h"
 #include "engine/program/step_program.h"
 #include "profiling/document/columns.h"
+#include "profiling/document/quantity.h"
 #include "profiling/trace/roofline.h"
 
 namespace app {
@@ -226,8 +226,36 @@ std::string no_times(Box box, const BoxContents& contents, const profiling::Reco
 
 }  // namespace
 
+ArrowEnds arrow_ends(const LayerBox& from, const LayerBox& to, double unit) {
+  const double from_middle = from.x + 0.5 * from.width;
+  const double to_middle = to.x + 0.5 * to.width;
+  const bool right = to_middle > from_middle;
+  const bool same_column = std::abs(from_middle - to_middle) < 0.5 * to.width;
+  if (!same_column && to.y >= from.y + from.height) {
+    const double out = 10.0 * unit;
+    const double in = 14.0 * unit;
+    return {.from_x = right ? from.x + from.width - out : from.x + out,
+            .from_y = from.y + from.height,
+            .to_x = right ? to.x + in : to.x + to.width - in,
+            .to_y = to.y,
+            .slanted = true};
+  }
+  if (same_column) {
+    const bool down = to.y + 0.5 * to.height > from.y + 0.5 * from.height;
+    return {.from_x = to_middle,
+            .from_y = down ? from.y + from.height : from.y,
+            .to_x = to_middle,
+            .to_y = down ? to.y : to.y + to.height};
+  }
+  const double middle = from.y + 0.5 * from.height;
+  return {.from_x = right ? from.x + from.width : from.x,
+          .from_y = middle,
+          .to_x = right ? to.x : to.x + to.width,
+          .to_y = middle};
+}
+
 std::string bytes_of(std::int64_t bytes) {
-  return plot::bytes_text(static_cast<std::uint64_t>(bytes));
+  return profiling::bytes_text(static_cast<std::uint64_t>(bytes));
 }
 
 void LayerModel::set(Run run, std::uint64_t generation) {
@@ -339,10 +367,10 @@ void LayerModel::derive_errors() {
                                     "them unquantized gains less than 0.1 dB, and {} "
                                     "unquantized loses {} dB.",
                                     engine::traits_of(errors_.back().tensor).symbol,
-                                    plot::decibel_text(-worst));
+                                    profiling::decibel_text(-worst));
   } else {
     sentence_ = fmt::format("{} costs most: left unquantized, Y gains {} dB.", symbol,
-                            plot::decibel_text(first.gain_db));
+                            profiling::decibel_text(first.gain_db));
   }
 }
 

@@ -1,12 +1,12 @@
 // Tick positions and labels.
-#include "app/gui/plot/ticks.h"
+#include "app/plot/ticks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/plot/format.h"
+#include "profiling/document/quantity.h"
 
 namespace app::plot {
 namespace {
@@ -20,21 +20,21 @@ std::string label_of(AxisKind kind, double value, double step, double reach) {
     case AxisKind::Log2:
       return fmt::format("2^{}", static_cast<long long>(std::llround(value)));
     case AxisKind::Log10Count:
-      return si_text(std::pow(10.0, value));
+      return profiling::si_text(std::pow(10.0, value));
     case AxisKind::Integer:
-      return si_text(std::round(value));
+      return profiling::si_text(std::round(value));
     case AxisKind::Decibel:
       return fmt::format("{:.{}f}", value, decimals_of(step));
     case AxisKind::Nanoseconds: {
       // One unit for the whole axis: the largest value in view determines it, the step determines
       // the decimals.
-      const TimeUnit unit = time_unit(reach);
+      const profiling::TimeUnit unit = profiling::time_unit(reach);
       return fmt::format("{:.{}f}", value / unit.nanoseconds, decimals_of(step / unit.nanoseconds));
     }
     case AxisKind::Number:
       break;
   }
-  if (reach >= 10000.0) return si_text(value);
+  if (reach >= 10000.0) return profiling::si_text(value);
   if (reach < 1e-3) return fmt::format("{:.1e}", value);
   return fmt::format("{:.{}f}", value, decimals_of(step));
 }
@@ -54,7 +54,7 @@ std::vector<Tick> ticks_within_a_decade(Range view, int most) {
     for (const double multiple : {1.0, 2.0, 5.0}) {
       const double at = power + std::log10(multiple);
       if (at < view.min - 1e-9 || at > view.max + 1e-9) continue;
-      result.push_back({at, si_text(multiple * std::pow(10.0, power))});
+      result.push_back({at, profiling::si_text(multiple * std::pow(10.0, power))});
     }
   }
   if (result.size() > static_cast<std::size_t>(most)) {
@@ -116,6 +116,15 @@ double tick_origin(Range view) {
   if (view.empty() || !is_countable(view) || view.span() > kTiny * reach) return 0.0;
   const double round = std::pow(10.0, std::ceil(std::log10(view.span())));
   return std::floor(view.min / round) * round;
+}
+
+AxisTitle axis_title(AxisKind kind, std::string_view label, Range view) {
+  if (kind != AxisKind::Nanoseconds) return {.text = std::string(label)};
+  const double reach = std::max(std::abs(view.min), std::abs(view.max));
+  const double origin = tick_origin(view);
+  const char* unit = profiling::time_unit(origin == 0.0 ? reach : view.span()).name;
+  if (origin != 0.0) return {fmt::format("{} after {:.9f} s", unit, origin * 1e-9), origin};
+  return {fmt::format("{}{}{}", label, label.empty() ? "" : ", ", unit), origin};
 }
 
 std::string unit_of_title(std::string_view title) {

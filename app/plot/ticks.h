@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/gui/plot/range.h"
+#include "app/plot/range.h"
 
 namespace app::plot {
 
@@ -31,6 +31,14 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most);
 /// The origin that time labels count from: 0 or, if the view is tiny compared to its distance from
 /// 0, a round time shortly before it, so that nanoseconds of a long recording have labels that fit.
 double tick_origin(Range view);
+
+struct AxisTitle {
+  std::string text{};
+  double origin = 0.0;  // the value that labels are relative to
+};
+/// The label with the unit in which a time axis is labelled: "time, ms"; relative to a
+/// tick_origin(), the unit and what it counts from.
+AxisTitle axis_title(AxisKind kind, std::string_view label, Range view);
 
 /// What stands for a title that has no room: its unit, "time of a step, ms" -> "ms"; empty = it has
 /// none.

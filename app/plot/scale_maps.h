@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/gui/plot/grid_fold.h"
+#include "app/plot/grid_fold.h"
 #include "engine/model/run_result.h"
 #include "profiling/document/table.h"
 
@@ -17,8 +17,25 @@ namespace app {
 /// What the cells of a map show.
 enum class MapLayer { Largest, Mean, Deviation, Distance, Saturated, Underflowed };
 
+struct MapWords {
+  const char* item;    // in the combo box
+  const char* legend;  // for an unfolded map
+  const char* folded;
+  const char* key;  // in files
+};
+const MapWords& words_of(MapLayer layer);
+/// A value of that layer, as the end of a legend says it.
+std::string map_value_text(MapLayer layer, double value);
+/// "mean 2^-7.31, std dev 0.42, 5 distinct, 3 blocks saturated, 0 underflowed". Empty if the run
+/// has not measured it.
+std::string summary_text(const engine::ScaleSummary& summary);
+/// "128 x 56 scales, one per 1 x 128 elements"; empty without scales.
+std::string map_size_text(const engine::ScaleMap& map);
+
 /// A layer of a map as a grid; empty if the run has not measured it.
 plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer);
+/// The values at both ends of its colours.
+plot::Range map_colors(const plot::Grid& grid, MapLayer layer);
 /// Rows of scales at which another expert begins, without the frame of the plot.
 std::vector<double> expert_separators(const engine::ScaleMap& map);
 /// Expert that owns a row of scales, or -1.

@@ -62,6 +62,25 @@ struct LayerArrow {
   bool operator==(const LayerArrow&) const = default;
 };
 
+/// Where a box is drawn, in any unit.
+struct LayerBox {
+  double x = 0.0;
+  double y = 0.0;
+  double width = 0.0;
+  double height = 0.0;
+};
+struct ArrowEnds {
+  double from_x = 0.0;
+  double from_y = 0.0;
+  double to_x = 0.0;
+  double to_y = 0.0;
+  bool slanted = false;  // from one column to another of the next row
+};
+/// From edge to edge: along a row or a column; what is kept, from the lower edge of one box to the
+/// upper edge of the next column's, as is what goes on to the column before. `unit`: a pixel at
+/// scale 1.
+ArrowEnds arrow_ends(const LayerBox& from, const LayerBox& to, double unit);
+
 struct ErrorBar {
   engine::StepTensor tensor = engine::StepTensor::X;
   double snr_db = 0.0;  // of Y with this tensor left unquantized

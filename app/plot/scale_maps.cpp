@@ -1,13 +1,70 @@
-#include "app/gui/panels/scale_maps.h"
+#include "app/plot/scale_maps.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "profiling/document/columns.h"
+#include "profiling/document/quantity.h"
 
 namespace app {
+namespace {
+
+bool is_share(MapLayer layer) {
+  return layer == MapLayer::Saturated || layer == MapLayer::Underflowed;
+}
+
+}  // namespace
+
+const MapWords& words_of(MapLayer layer) {
+  static constexpr std::array<MapWords, 6> kWords = {{
+      {"largest", "scale_inv", "largest scale_inv of a cell", "log2_scale_inv"},
+      {"mean", "scale_inv", "mean of log2 scale_inv", "mean_log2_scale_inv"},
+      {"std dev", "standard deviation of log2 scale_inv", "std dev of log2 scale_inv",
+       "std_dev_log2_scale_inv"},
+      {"max - min", "max - min of log2 scale_inv", "max - min of log2 scale_inv",
+       "distance_log2_scale_inv"},
+      {"saturated", "saturated elements", "saturated elements", "saturated_share"},
+      {"underflowed", "underflowed elements", "underflowed elements", "underflowed_share"},
+  }};
+  return kWords.at(static_cast<std::size_t>(layer));
+}
+
+std::string map_value_text(MapLayer layer, double value) {
+  if (is_share(layer)) return fmt::format("{:.3g} %", 100.0 * value);
+  if (layer == MapLayer::Deviation || layer == MapLayer::Distance) {
+    return fmt::format("{:.2f} binades", value);
+  }
+  return profiling::power_text(value);
+}
+
+std::string summary_text(const engine::ScaleSummary& summary) {
+  if (summary.scales == 0) return "";
+  return fmt::format("mean {}, std dev {:.2f}, {} distinct, {} blocks saturated, {} underflowed",
+                     profiling::power_text(summary.mean, 2), summary.deviation,
+                     profiling::count_text(summary.distinct),
+                     profiling::count_text(summary.saturated),
+                     profiling::count_text(summary.underflowed));
+}
+
+std::string map_size_text(const engine::ScaleMap& map) {
+  if (map.rows == 0) return "";
+  return fmt::format("{} x {} scales, one per {} x {} elements",
+                     profiling::count_text(static_cast<std::uint64_t>(map.source_rows)),
+                     profiling::count_text(static_cast<std::uint64_t>(map.source_columns)),
+                     map.block_rows, map.block_columns);
+}
+
+plot::Range map_colors(const plot::Grid& grid, MapLayer layer) {
+  plot::Range colors = plot::value_range(grid.values);
+  // Spreads and shares start at zero: a map of zeros must not look like a map of ones.
+  if (layer != MapLayer::Largest && layer != MapLayer::Mean && !grid.values.empty()) {
+    colors = {0.0, colors.max > 0.0 ? colors.max : is_share(layer) ? 0.01 : 1.0};
+  }
+  return colors.empty() ? plot::padded(colors, 0.0) : colors;
+}
 
 plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer) {
   plot::Grid grid{.rows = map.rows, .columns = map.columns, .values = {}};

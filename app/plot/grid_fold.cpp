@@ -1,5 +1,5 @@
 // Folding and value ranges of heatmaps.
-#include "app/gui/plot/grid_fold.h"
+#include "app/plot/grid_fold.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,35 @@
+#include "app/page/run_pictures.h"
+
+#include <fmt/format.h>
+
+#include "app/page/layer_drawing.h"
+#include "app/page/scale_map_picture.h"
+#include "app/page/step_timeline.h"
+#include "engine/model/projections.h"
+
+namespace app {
+namespace {
+
+void write_scale_maps(const engine::RunResult& result, HtmlPage& page) {
+  for (const engine::TensorResult& one : result.tensors) {
+    if (!one.quantization) continue;
+    const engine::ScaleMap& map = one.quantization->scale_map;
+    const std::string title = fmt::format("{}: where its scales are large",
+                                          engine::tensor_symbol(result.effective.step, one.tensor));
+    const ScaleMapPicture made = scale_map_picture(map, title);
+    page.picture(made.picture, title, made.note);
+  }
+}
+
+}  // namespace
+
+void write_run_pictures(const profiling::RecordedRun& run, HtmlPage& page) {
+  page.picture(layer_drawing(run), "Expert layer",
+               "Layer 0, median times per step. dB: SNR of the tensor as the next product reads "
+               "it, in the layer. Dashed: kept for backward");
+  const StepTimeline timeline = step_timeline(run);
+  page.picture(timeline.picture, "Timeline of one step", timeline.note);
+  write_scale_maps(run.result, page);
+}
+
+}  // namespace app
