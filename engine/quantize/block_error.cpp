@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/model/operand_statistics.h"
+#include "kernels/diagnostics/channel_statistics.h"
 
 namespace engine {
 namespace {
@@ -22,7 +23,8 @@ double decibels_of_bin(int bin) {
 }  // namespace
 
 void BlockErrors::add(const kernels::GroupedInput& input, const float* decoded) {
-  kernels::block_errors_cpu({.input = input, .decoded = decoded, .counts = counts_.data()});
+  kernels::channel_statistics_cpu(
+      {.input = input, .decoded = decoded, .block_counts = counts_.data()});
 }
 
 void BlockErrors::add(std::span<const std::uint64_t> counts) {

@@ -18,7 +18,7 @@ class BlockErrors {
   /// Some rows of the operand, host arrays. `decoded`: [rows, columns]; null = all of them come
   /// back exactly.
   void add(const kernels::GroupedInput& input, const float* decoded);
-  /// As kernels::block_errors() counted on a device.
+  /// As kernels::channel_statistics() counted on a device.
   void add(std::span<const std::uint64_t> counts);
   /// Median of all blocks that were added, to within kBlockErrorStepDb / 2; NaN without a block.
   double median_db() const;
