@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "engine/model/operand_statistics.h"
-#include "kernels/diagnostics/channel_statistics.h"
 
 namespace engine {
 namespace {
@@ -22,9 +21,9 @@ double decibels_of_bin(int bin) {
 
 }  // namespace
 
-void BlockErrors::add(const kernels::GroupedInput& input, const float* decoded) {
-  kernels::channel_statistics_cpu(
-      {.input = input, .decoded = decoded, .block_counts = counts_.data()});
+void BlockErrors::add(kernels::ChannelStatisticsArgs args) {
+  args.block_counts = counts_.data();
+  kernels::channel_statistics_cpu(args);
 }
 
 void BlockErrors::add(std::span<const std::uint64_t> counts) {

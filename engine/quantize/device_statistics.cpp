@@ -182,6 +182,8 @@ Result<OperandNumbers> measure(const kernels::GroupedInput& input,
                   "Launching the statistics kernel");
   ENGINE_TRY(on_device.to_host(counts, stream));
   ENGINE_ASSIGN(const BlockErrors blocks, channels.measure(quantizer, stream));
+  ENGINE_TRY(fetch(channels.columns(), counts.columns, stream));
+  ENGINE_TRY(fetch(channels.rows(), counts.rows, stream));
   OperandStatistics statistics = fold_statistics(counts, arrays);
   statistics.median_block_snr_db = blocks.median_db();
   statistics.experts = operand_experts(counts, splits, quantizer != nullptr);

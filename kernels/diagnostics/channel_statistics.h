@@ -20,13 +20,13 @@ inline constexpr std::int64_t kChannelStripRows = 64;
 
 /// One row or column, all groups together; the words are those of GroupQuantizationSums.
 struct ChannelSums {
-  double signal;            // of elements that are finite and come back finite
-  double noise;             // of the same; the difference is rounded to FP32
-  std::uint64_t largest;    // LargestElement::packed(); 0: no element is finite
-  std::uint32_t saturated;  // counted by quantization_statistics()
-  std::uint32_t underflowed;
-  std::uint32_t lost;
-  std::uint32_t undefined;
+  double signal = 0.0;          // of elements that are finite and come back finite
+  double noise = 0.0;           // of the same; the difference is rounded to FP32
+  std::uint64_t largest = 0;    // LargestElement::packed(); 0: no element is finite
+  std::uint32_t saturated = 0;  // counted by quantization_statistics()
+  std::uint32_t underflowed = 0;
+  std::uint32_t lost = 0;
+  std::uint32_t undefined = 0;
 };
 
 /// The largest finite |x| of a channel and where it is. Packed values order like magnitudes; of
