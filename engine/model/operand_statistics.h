@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "engine/model/channel_statistics.h"
 #include "engine/model/fields.h"
 #include "engine/model/shape.h"
 
@@ -148,6 +150,9 @@ struct OperandStatistics {
   double median_block_snr_db = std::numeric_limits<double>::quiet_NaN();
   /// Statistics by number of the expert; empty in a comparison, whose reports have their own.
   std::vector<OperandExpert> experts = {};
+  /// None: a comparison, whose reports do not have them, or a recording from before they were
+  /// measured.
+  std::optional<ChannelStatistics> channels = {};
   std::uint64_t left_out() const { return lost + undefined; }
   template <int = 0>
   static constexpr auto fields() {
@@ -163,7 +168,8 @@ struct OperandStatistics {
                       engine::field<&OperandStatistics::undefined>(kCount),
                       engine::field<&OperandStatistics::snr_db>(),
                       engine::field<&OperandStatistics::median_block_snr_db>(),
-                      engine::field<&OperandStatistics::experts>({.most = kMaxExperts})};
+                      engine::field<&OperandStatistics::experts>({.most = kMaxExperts}),
+                      engine::field<&OperandStatistics::channels>()};
   }
 };
 

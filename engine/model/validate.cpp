@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include "engine/model/bench_order.h"
 #include "engine/model/recipe_comparison.h"
@@ -109,6 +111,57 @@ Flaw ScaleMap::flaw() const {
               fmt::format("is {}; it must be between {} and {}", row, previous, source_rows)};
     }
     previous = row;
+  }
+  return {};
+}
+
+Flaw ChannelProfile::flaw() const {
+  for (const auto* values : {&snr_db, &saturated_share, &underflowed_share, &lost_share}) {
+    if (values->size() == cells()) continue;
+    return {"amax", fmt::format("has {} cells, another number of channels {}; all have as many",
+                                cells(), values->size())};
+  }
+  if (std::cmp_greater(cells(), channels) || (cells() == 0) != (channels == 0)) {
+    return {"channels",
+            fmt::format("is {}, in {} cells; every cell has at least one", channels, cells())};
+  }
+  // Compared so that NaN passes: it means "there is none".
+  if (median_amax < 0.0 || std::ranges::any_of(amax, [](float one) { return one < 0.0F; })) {
+    return {"amax", "or its median is below 0; it is the largest magnitude"};
+  }
+  for (const auto* values : {&saturated_share, &underflowed_share, &lost_share}) {
+    const auto wrong = [](float one) { return one < 0.0F || one > 1.0F; };
+    if (std::ranges::none_of(*values, wrong)) continue;
+    return {"saturated_share", "or another share is outside 0 to 1"};
+  }
+  if (outliers > channels) {
+    return {"outliers", fmt::format("is {}; there are {} channels", outliers, channels)};
+  }
+  for (const auto* list : {&largest, &noisiest, &lowest_snr}) {
+    for (const Channel& one : *list) {
+      if (one.index < channels) continue;
+      return {"channels", fmt::format("is {}, but number {} is named; it must be between 0 and {}",
+                                      channels, one.index, channels - 1)};
+    }
+  }
+  return {};
+}
+
+Flaw ChannelStatistics::flaw() const {
+  // Also rejects NaN.
+  if (!(signal >= 0.0) || !(noise >= 0.0)) {
+    return {"signal",
+            fmt::format("is {} and the noise {}; a sum of squares is at least 0", signal, noise)};
+  }
+  for (const auto& [name, axis, length] :
+       {std::tuple{"columns", &columns, rows.channels}, {"rows", &rows, columns.channels}}) {
+    for (const auto* list : {&axis->largest, &axis->noisiest, &axis->lowest_snr}) {
+      for (const Channel& one : *list) {
+        if (one.place < length) continue;
+        return {name, fmt::format("has its largest element at {} in number {}; it must be below {}",
+                                  one.place, one.index, length)};
+      }
+    }
   }
   return {};
 }

@@ -21,8 +21,9 @@ double decibels_of_bin(int bin) {
 
 }  // namespace
 
-void BlockErrors::add(const kernels::GroupedInput& input, const float* decoded) {
-  kernels::block_errors_cpu({.input = input, .decoded = decoded, .counts = counts_.data()});
+void BlockErrors::add(kernels::ChannelStatisticsArgs args) {
+  args.block_counts = counts_.data();
+  kernels::channel_statistics_cpu(args);
 }
 
 void BlockErrors::add(std::span<const std::uint64_t> counts) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/diagnostics/block_error.h"
+#include "kernels/diagnostics/channel_statistics.h"
 
 namespace engine {
 
@@ -15,10 +15,9 @@ namespace engine {
 /// back exactly counts as +inf. Memory does not grow with the operand.
 class BlockErrors {
  public:
-  /// Some rows of the operand, host arrays. `decoded`: [rows, columns]; null = all of them come
-  /// back exactly.
-  void add(const kernels::GroupedInput& input, const float* decoded);
-  /// As kernels::block_errors() counted on a device.
+  /// Some rows of the operand, host arrays; with what `args` say of channels.
+  void add(kernels::ChannelStatisticsArgs args);
+  /// As kernels::channel_statistics() counted on a device.
   void add(std::span<const std::uint64_t> counts);
   /// Median of all blocks that were added, to within kBlockErrorStepDb / 2; NaN without a block.
   double median_db() const;

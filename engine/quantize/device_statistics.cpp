@@ -6,6 +6,7 @@
 #include "engine/quantize/block_error.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/dequantize/dequantize.h"
+#include "kernels/diagnostics/channel_statistics.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {
@@ -71,33 +72,69 @@ std::int64_t decoded_bytes(const kernels::GroupedInput& input) {
 constexpr std::int64_t kBlockErrorBytes =
     std::int64_t{kernels::kBlockErrorBins} * std::int64_t{sizeof(std::uint64_t)};
 
-/// `quantizer` null: nothing is quantized.
-Result<double> median_block_snr_db(const kernels::GroupedInput& input,
-                                   const CudaQuantizer* quantizer, cudaStream_t stream) {
-  DeviceBuffer decoded;
-  if (quantizer != nullptr) {
-    ENGINE_ASSIGN(decoded, DeviceBuffer::allocate(decoded_bytes(input),
-                                                  {AllocationRole::Check, "decoded operand"}));
-    ENGINE_CUDA_TRY(
-        kernels::dequantize(
-            {.quantized = quantizer->view(Direction::Rowwise), .output = decoded.data()}, stream),
-        "Launching the dequantize kernel");
+/// What the kernels count of rows, columns and blocks of neighbours.
+class DeviceChannels {
+ public:
+  static std::int64_t channel_bytes(const kernels::GroupedInput& input) {
+    return std::int64_t{sizeof(kernels::ChannelSums)} * (input.columns + input.capacity_rows);
   }
-  ENGINE_ASSIGN(const DeviceBuffer counts,
-                DeviceBuffer::allocate(kBlockErrorBytes,
-                                       {AllocationRole::Check, "errors of an operand's blocks"}));
-  ENGINE_CUDA_TRY(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream), "Clearing counts");
-  ENGINE_CUDA_TRY(
-      kernels::block_errors(
-          {.input = input, .decoded = decoded.as<float>(), .counts = counts.as<std::uint64_t>()},
-          stream),
-      "Launching the block-error kernel");
-  std::vector<std::uint64_t> bins(kernels::kBlockErrorBins);
-  ENGINE_TRY(fetch(counts.data(), bins, stream));
-  BlockErrors blocks;
-  blocks.add(bins);
-  return blocks.median_db();
-}
+  static std::int64_t scratch_bytes(const kernels::GroupedInput& input) {
+    return kernels::channel_scratch_bytes(input.capacity_rows, input.num_groups, input.columns);
+  }
+  static std::int64_t bytes(const kernels::GroupedInput& input) {
+    return kBlockErrorBytes + channel_bytes(input) + scratch_bytes(input);
+  }
+  static Result<DeviceChannels> make(const kernels::GroupedInput& input, cudaStream_t stream) {
+    DeviceChannels made;
+    made.input_ = input;
+    ENGINE_ASSIGN(made.counts_, DeviceBuffer::allocate(
+                                    kBlockErrorBytes + channel_bytes(input),
+                                    {AllocationRole::Check, "rows and columns of an operand"}));
+    ENGINE_CUDA_TRY(cudaMemsetAsync(made.counts_.data(), 0, made.counts_.bytes(), stream),
+                    "Clearing counts");
+    return made;
+  }
+
+  kernels::ChannelSums* columns() const {
+    return reinterpret_cast<kernels::ChannelSums*>(blocks() + kernels::kBlockErrorBins);
+  }
+  kernels::ChannelSums* rows() const { return columns() + input_.columns; }
+
+  /// `quantizer` null: nothing is quantized. Returns the blocks' errors.
+  Result<BlockErrors> measure(const CudaQuantizer* quantizer, cudaStream_t stream) const {
+    DeviceBuffer decoded;
+    if (quantizer != nullptr) {
+      ENGINE_ASSIGN(decoded, DeviceBuffer::allocate(decoded_bytes(input_),
+                                                    {AllocationRole::Check, "decoded operand"}));
+      ENGINE_CUDA_TRY(
+          kernels::dequantize(
+              {.quantized = quantizer->view(Direction::Rowwise), .output = decoded.data()}, stream),
+          "Launching the dequantize kernel");
+    }
+    ENGINE_ASSIGN(const DeviceBuffer scratch,
+                  DeviceBuffer::allocate(scratch_bytes(input_),
+                                         {AllocationRole::Check, "sums of tiles of an operand"}));
+    ENGINE_CUDA_TRY(kernels::channel_statistics({.input = input_,
+                                                 .decoded = decoded.as<float>(),
+                                                 .block_counts = blocks(),
+                                                 .columns = columns(),
+                                                 .rows = rows(),
+                                                 .scratch = scratch.data()},
+                                                stream),
+                    "Launching the kernel for rows and columns");
+    std::vector<std::uint64_t> bins(kernels::kBlockErrorBins);
+    ENGINE_TRY(fetch(blocks(), bins, stream));
+    BlockErrors errors;
+    errors.add(bins);
+    return errors;
+  }
+
+ private:
+  std::uint64_t* blocks() const { return counts_.as<std::uint64_t>(); }
+
+  kernels::GroupedInput input_ = {};
+  DeviceBuffer counts_;
+};
 
 /// `quantizer` null: the operand alone.
 Result<OperandNumbers> measure(const kernels::GroupedInput& input,
@@ -127,10 +164,13 @@ Result<OperandNumbers> measure(const kernels::GroupedInput& input,
       DeviceCounts::make(input.num_groups,
                          static_cast<std::int64_t>(losses.size_bytes() + micro_losses.size_bytes()),
                          stream));
+  ENGINE_ASSIGN(const DeviceChannels channels, DeviceChannels::make(input, stream));
   kernels::QuantizationStatisticsArgs args{.input = input,
                                            .before = on_device.before(),
                                            .after = on_device.after(),
-                                           .sums = on_device.sums()};
+                                           .sums = on_device.sums(),
+                                           .columns = channels.columns(),
+                                           .rows = channels.rows()};
   if (quantizer != nullptr) args.quantized = quantizer->view(Direction::Rowwise);
   if (!losses.empty()) {
     args.losses = static_cast<kernels::BlockLosses*>(on_device.losses());
@@ -141,8 +181,11 @@ Result<OperandNumbers> measure(const kernels::GroupedInput& input,
   ENGINE_CUDA_TRY(kernels::quantization_statistics(args, stream),
                   "Launching the statistics kernel");
   ENGINE_TRY(on_device.to_host(counts, stream));
+  ENGINE_ASSIGN(const BlockErrors blocks, channels.measure(quantizer, stream));
+  ENGINE_TRY(fetch(channels.columns(), counts.columns, stream));
+  ENGINE_TRY(fetch(channels.rows(), counts.rows, stream));
   OperandStatistics statistics = fold_statistics(counts, arrays);
-  ENGINE_ASSIGN(statistics.median_block_snr_db, median_block_snr_db(input, quantizer, stream));
+  statistics.median_block_snr_db = blocks.median_db();
   statistics.experts = operand_experts(counts, splits, quantizer != nullptr);
   return OperandNumbers{std::move(statistics), std::move(counts.sums)};
 }
@@ -167,7 +210,7 @@ Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
 std::int64_t measure_bytes(const Recipe& recipe, OperandRole role,
                            const kernels::GroupedInput& input) {
   if (!traits_of(recipe).quantizes()) {
-    return DeviceCounts::bytes(input.num_groups, 0) + kBlockErrorBytes;
+    return DeviceCounts::bytes(input.num_groups, 0) + DeviceChannels::bytes(input);
   }
   const CudaQuantizer::Setup setup = quantizer_setup(recipe, role, input);
   const OperandLayout layout = operand_layout(recipe, role, Direction::Rowwise,
@@ -178,7 +221,7 @@ std::int64_t measure_bytes(const Recipe& recipe, OperandRole role,
       static_cast<std::int64_t>(layout.fp32_scales() ? sizeof(kernels::BlockLosses) / sizeof(float)
                                                      : sizeof(kernels::MicroLosses));
   return DeviceCounts::bytes(input.num_groups, losses * layout.scale_capacity) +
-         CudaQuantizer::bytes(setup) + decoded_bytes(input) + kBlockErrorBytes;
+         CudaQuantizer::bytes(setup) + decoded_bytes(input) + DeviceChannels::bytes(input);
 }
 
 }  // namespace engine

@@ -250,7 +250,7 @@ void measure_report(const kernels::GroupedInput& input, const OperandLayout& lay
   report.statistics = fold_statistics(errors.counts, arrays);
   report.max_relative_error = errors.relative;
   BlockErrors blocks;
-  blocks.add(input, operand.decoded.get());
+  blocks.add({.input = input, .decoded = operand.decoded.get()});
   report.statistics.median_block_snr_db = blocks.median_db();
   // Correct rounding gives up to half a step, plus the rounding of the scale: this counts as 0
   // steps.

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
+#include "engine/quantize/channel_fold.h"
 #include "kernels/dequantize/decode_rule.h"
 
 namespace engine {
@@ -184,6 +186,9 @@ float scale_factor(const ScaleArrays& arrays, const ScalePlace& place) {
 OperandCounts zero_counts(const ScaleArrays& arrays) {
   OperandCounts counts;
   counts.sums.resize(arrays.splits.size());
+  counts.columns.resize(static_cast<std::size_t>(arrays.columns));
+  counts.rows.resize(static_cast<std::size_t>(
+      std::accumulate(arrays.splits.begin(), arrays.splits.end(), std::int64_t{0})));
   if (arrays.scales == nullptr) return counts;
   const auto scales =
       static_cast<std::size_t>(scale_count(arrays.layout, arrays.splits, arrays.columns));
@@ -210,6 +215,9 @@ OperandStatistics fold_statistics(const OperandCounts& counts, const ScaleArrays
   statistics.undefined = all.undefined;
   statistics.snr_db = snr_db(all);
   if (arrays.scales != nullptr) fold_scales(counts, arrays, statistics);
+  if (!counts.columns.empty()) {
+    statistics.channels = fold_channels(counts.columns, counts.rows, arrays.splits);
+  }
   return statistics;
 }
 

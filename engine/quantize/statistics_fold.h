@@ -36,9 +36,13 @@ struct OperandCounts {
   // Laid out as the scales; one of them, or none where losses were not counted by scale:
   std::vector<kernels::BlockLosses> losses = {};
   std::vector<kernels::MicroLosses> micro_losses = {};
+  // Both, or none where channels were not measured:
+  std::vector<kernels::ChannelSums> columns = {};  // [columns]
+  std::vector<kernels::ChannelSums> rows = {};     // of all groups
 };
 
-/// Zeros, with the losses that the kernel counts for this layout. The arrays are not read.
+/// Zeros, with the losses that the kernel counts for this layout, and with channels. The arrays are
+/// not read.
 OperandCounts zero_counts(const ScaleArrays& arrays);
 
 /// The map has at most kScaleMapCells x kScaleMapCells cells; every scale falls in exactly one. A

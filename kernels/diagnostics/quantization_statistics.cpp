@@ -171,6 +171,19 @@ class OperandScan {
                                            code_grid_bits(args_.quantized));
       add(part, sums);
       add_losses(scale_index(args_.quantized, group, place.row, place.column + at), part);
+      if (part.saturated > 0 && args_.columns != nullptr) {
+        add_saturated(span, args_.input.row_offsets[place.group] + place.row, place.column + at);
+      }
+    }
+  }
+
+  /// Of a span that has some.
+  void add_saturated(const Span& span, std::int64_t row, std::int64_t column) const {
+    const SaturationRule rule = saturation_rule(args_.quantized, span.factor);
+    for (std::int64_t i = 0; i < span.count; ++i) {
+      if (!is_saturated(span.x[i], rule)) continue;
+      ++args_.rows[row].saturated;  // a row is part of one task
+      std::atomic_ref(args_.columns[column + i].saturated).fetch_add(1, std::memory_order_relaxed);
     }
   }
 

@@ -63,6 +63,15 @@ __device__ void add_block_losses(PackedLosses packed, BlockLosses& block) {
   }
 }
 
+/// `elements`: a bit for each of a unit's.
+__device__ void add_saturated(const QuantizationStatisticsArgs& args, unsigned elements,
+                              std::int64_t row, std::int64_t column) {
+  atomicAdd(&args.rows[row].saturated, static_cast<unsigned>(__popc(elements)));
+  for (; elements != 0; elements &= elements - 1) {
+    atomicAdd(&args.columns[column + __ffs(static_cast<int>(elements)) - 1].saturated, 1U);
+  }
+}
+
 template <InputType kType, bool kQuantized>
 __global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
     const __grid_constant__ QuantizationStatisticsArgs args) {
@@ -96,6 +105,7 @@ __global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
       saturation = saturation_rule(view, factor);
     }
     PackedLosses losses = 0;
+    unsigned saturated = 0;  // a bit for each element
 #pragma unroll
     for (int i = 0; i < kStep; ++i) {
       const float original = originals[i];
@@ -104,7 +114,10 @@ __global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
       if constexpr (kQuantized) {
         const float decoded = __fmul_rn(values[i], factor);
         count_magnitude(after, decoded);
-        if (is_saturated(original, saturation)) ++losses;
+        if (is_saturated(original, saturation)) {
+          ++losses;
+          saturated |= 1U << i;
+        }
         if (isfinite(original) && !isfinite(decoded)) ++mine.lost;
         if (!isfinite(original)) ++mine.undefined;
         if (!isfinite(original) || !isfinite(decoded)) continue;
@@ -125,6 +138,9 @@ __global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
     }
     mine.saturated += losses & 0xFFFFU;
     mine.underflowed += losses >> 16;
+    if (saturated != 0 && args.columns != nullptr) {
+      add_saturated(args, saturated, tile.first_row + tile.row + row, tile.column + column);
+    }
     return losses;
   };
   // All lanes call: those of a block of 16 or 32 combine its losses.

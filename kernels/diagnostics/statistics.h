@@ -7,6 +7,7 @@
 
 #include "kernels/common/types.h"
 #include "kernels/dequantize/quantized_view.h"
+#include "kernels/diagnostics/channel_statistics.h"
 
 namespace kernels {
 
@@ -76,6 +77,9 @@ struct QuantizationStatisticsArgs {
   // Losses, optional and laid out as the scales:
   BlockLosses* losses = nullptr;        // of FP32 scales; added to, caller zeroes
   MicroLosses* micro_losses = nullptr;  // of byte scales; written where a scale covers elements
+  // Both or none: their `saturated` is added to, the rest belongs to channel_statistics().
+  ChannelSums* columns = nullptr;  // [columns]
+  ChannelSums* rows = nullptr;     // [capacity_rows], of all groups
 };
 
 /// Error of one group's product. Sums over elements where both values are finite.

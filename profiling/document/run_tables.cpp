@@ -153,6 +153,67 @@ Table operand_experts_table(const engine::RunResult& result) {
           }};
 }
 
+/// Calls `use` with the operand's symbol, the axis, its profile.
+template <class Use>
+void each_profile(const engine::RunResult& result, const Use& use) {
+  each_operand(result, [&](std::string_view symbol, const engine::OperandStatistics& operand) {
+    if (!operand.channels) return;
+    use(symbol, std::string_view("columns"), operand.channels->columns);
+    use(symbol, std::string_view("rows"), operand.channels->rows);
+  });
+}
+
+/// Profiles of rows and columns; a cell has the worst of its channels.
+Table channel_profiles_table(const engine::RunResult& result) {
+  return {.name = "channel_profiles",
+          .columns = {for_files("operand"), for_files("axis"), for_files("cell", Measure::Count),
+                      for_files("first_channel", Measure::Count),
+                      for_files("amax", Measure::Number), for_files("snr_db", Measure::Decibels),
+                      for_files("saturated_share", Measure::Share),
+                      for_files("underflowed_share", Measure::Share),
+                      for_files("lost_share", Measure::Share)},
+          .rows = [&result](const RowSink& sink) {
+            each_profile(result, [&](std::string_view symbol, std::string_view axis,
+                                     const engine::ChannelProfile& profile) {
+              for (std::size_t cell = 0; cell < profile.cells(); ++cell) {
+                sink({.cells = cells_of(symbol, axis, cell, profile.first_channel(cell),
+                                        static_cast<double>(profile.amax[cell]),
+                                        static_cast<double>(profile.snr_db[cell]),
+                                        static_cast<double>(profile.saturated_share[cell]),
+                                        static_cast<double>(profile.underflowed_share[cell]),
+                                        static_cast<double>(profile.lost_share[cell]))});
+              }
+            });
+          }};
+}
+
+/// The worst rows and columns by name.
+Table channels_table(const engine::RunResult& result) {
+  const FieldColumns fields(engine::kType<engine::Channel>);
+  std::vector<Column> columns = {for_files("operand"), for_files("axis"), for_files("list"),
+                                 for_files("over_median", Measure::Factor)};
+  fields.add_columns(columns);
+  return {.name = "channels",
+          .columns = std::move(columns),
+          .rows = [&result, fields](const RowSink& sink) {
+            using List = std::vector<engine::Channel> engine::ChannelProfile::*;
+            constexpr std::pair<std::string_view, List> kLists[] = {
+                {"largest", &engine::ChannelProfile::largest},
+                {"noisiest", &engine::ChannelProfile::noisiest},
+                {"lowest_snr", &engine::ChannelProfile::lowest_snr}};
+            each_profile(result, [&](std::string_view symbol, std::string_view axis,
+                                     const engine::ChannelProfile& profile) {
+              for (const auto& [list, member] : kLists) {
+                for (const engine::Channel& channel : profile.*member) {
+                  Row row{.cells = cells_of(symbol, axis, list, profile.over_median(channel))};
+                  fields.add_cells(row.cells, &channel);
+                  sink(row);
+                }
+              }
+            });
+          }};
+}
+
 Table histograms_table(const engine::RunResult& result) {
   return {.name = "histograms",
           .columns = {for_files("operand"), for_files("kind"), for_files("bin", Measure::Number),
@@ -294,6 +355,8 @@ std::vector<Table> run_tables(const RecordedRun& run) {
   tables.push_back(replay_checks_table(result));
   tables.push_back(operands_table(result));
   tables.push_back(operand_experts_table(result));
+  tables.push_back(channels_table(result));
+  tables.push_back(channel_profiles_table(result));
   tables.push_back(tensors_table(result));
   tables.push_back(error_sources_table(result));
   tables.push_back(histograms_table(result));

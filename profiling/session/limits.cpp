@@ -68,6 +68,26 @@ void check_experts_of(std::string_view operand, const engine::OperandStatistics&
   });
 }
 
+/// Against the tensor whose rows and columns they are.
+void check_channels(const engine::TensorResult& tensor, std::size_t experts, Limits& limits) {
+  const engine::ChannelStatistics& channels = *tensor.quantization->channels;
+  limits.require(
+      channels.columns.channels == tensor.columns && channels.rows.channels == tensor.rows, [&] {
+        return fmt::format(
+            "the tensor {} is {} x {}, but its statistics have {} rows and {} columns",
+            engine::name_of(tensor.tensor), tensor.rows, tensor.columns, channels.rows.channels,
+            channels.columns.channels);
+      });
+  for (const engine::ChannelProfile* axis : {&channels.columns, &channels.rows}) {
+    for (const auto* list : {&axis->largest, &axis->noisiest, &axis->lowest_snr}) {
+      for (const engine::Channel& one : *list) {
+        limits.between("expert of a row or column", one.expert, -1,
+                       static_cast<std::int64_t>(experts) - 1);
+      }
+    }
+  }
+}
+
 void check_error(std::string_view of, const engine::ProductAccuracy& error, Limits& limits) {
   // Compared so that NaN passes: it means "could not be measured".
   limits.require(!(error.max_abs_error < 0.0) && !(error.reference_rms < 0.0), [&] {
@@ -100,7 +120,9 @@ void check_tensors(const engine::RunResult& result, Limits& limits) {
                          row.columns, rows, columns);
     });
     check_error(name, row.error, limits);
-    if (row.quantization) check_experts_of(name, *row.quantization, experts, limits);
+    if (!row.quantization) continue;
+    check_experts_of(name, *row.quantization, experts, limits);
+    if (row.quantization->channels) check_channels(row, experts, limits);
   }
 }
 

@@ -43,6 +43,14 @@ constexpr MemberLayout histogram(std::string_view member) {
           .key = "kind"};
 }
 
+constexpr MemberLayout channel_profile(std::string_view member) {
+  return {.type = &kType<engine::ChannelStatistics>,
+          .member = member,
+          .how = How::Rows,
+          .table = "channel_profiles",
+          .key = "axis"};
+}
+
 constexpr MemberLayout former_operand(std::string_view member) {
   return {.type = &kType<FormerRun>,
           .member = member,
@@ -149,6 +157,13 @@ constexpr MemberLayout kMembers[] = {
      .derived = kBinColumns},
     list<engine::OperandStatistics>("experts", "operand_experts", "expert"),
     column<engine::OperandExpert>("rows", "tokens"),
+    list<engine::OperandStatistics>("channels", "channels", ""),
+    channel_profile("columns"),
+    channel_profile("rows"),
+    list<engine::ChannelProfile>("largest", "largest_channels", "position"),
+    list<engine::ChannelProfile>("noisiest", "noisiest_channels", "position"),
+    list<engine::ChannelProfile>("lowest_snr", "lowest_snr_channels", "position"),
+    column<engine::Channel>("index", "channel"),
     list<engine::ScaleMap>("expert_first_row", "scale_map_experts", "position", "first_row"),
 
     // Comparisons.

@@ -22,6 +22,14 @@ inline std::string integers_text(const std::vector<std::int64_t>& values, std::s
   return text;
 }
 
+/// `shape` "2, 3, 4": a whole file of FP32.
+inline std::string npy_floats(const std::string& shape, const std::vector<float>& values) {
+  const std::string header =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }\n";
+  return std::string("\x93NUMPY\x01\0", 8) + little_endian_text(header.size(), 2) + header +
+         std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+}
+
 /// `descr` "<i2" and `shape` "2, 3, 4": a whole file.
 inline std::string npy_integers(const std::string& descr, const std::string& shape,
                                 const std::vector<std::int64_t>& values) {

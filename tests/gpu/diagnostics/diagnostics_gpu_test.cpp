@@ -3,12 +3,13 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <bit>
+#include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <tuple>
 
-#include "kernels/diagnostics/block_error.h"
+#include "kernels/diagnostics/channel_statistics.h"
 #include "kernels/diagnostics/statistics.h"
 #include "tests/gpu/diagnostics/equal_counts.h"
 #include "tests/gpu/kernels/device_array.h"
@@ -38,6 +39,8 @@ struct Statistics {
   std::vector<kernels::MagnitudeCounts> after;
   std::vector<kernels::GroupQuantizationSums> sums;
   std::vector<kernels::BlockLosses> losses = {};  // laid out as the scales
+  std::vector<kernels::ChannelSums> columns = {};
+  std::vector<kernels::ChannelSums> rows = {};
 };
 
 Statistics on_cpu(const tests::Operand& operand, bool quantized) {
@@ -45,13 +48,17 @@ Statistics on_cpu(const tests::Operand& operand, bool quantized) {
       .before = std::vector<kernels::MagnitudeCounts>(1),
       .after = std::vector<kernels::MagnitudeCounts>(1),
       .sums = std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1),
-      .losses = std::vector<kernels::BlockLosses>(operand.scale_inv.size())};
+      .losses = std::vector<kernels::BlockLosses>(operand.scale_inv.size()),
+      .columns = std::vector<kernels::ChannelSums>(static_cast<std::size_t>(operand.columns)),
+      .rows = std::vector<kernels::ChannelSums>(static_cast<std::size_t>(operand.capacity_rows))};
   kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
   if (!quantized) args.quantized = {};
   args.before = result.before.data();
   args.after = result.after.data();
   args.sums = result.sums.data();
   args.losses = result.losses.data();
+  args.columns = result.columns.data();
+  args.rows = result.rows.data();
   kernels::quantization_statistics_cpu(args);
   return result;
 }
@@ -68,6 +75,10 @@ Statistics on_gpu(const tests::Operand& operand, bool quantized) {
       std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1));
   const DeviceArray<kernels::BlockLosses> losses(
       std::vector<kernels::BlockLosses>(operand.scale_inv.size()));
+  const DeviceArray<kernels::ChannelSums> columns(
+      std::vector<kernels::ChannelSums>(static_cast<std::size_t>(operand.columns)));
+  const DeviceArray<kernels::ChannelSums> rows(
+      std::vector<kernels::ChannelSums>(static_cast<std::size_t>(operand.capacity_rows)));
   kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
   args.input.input = operand.type == InputType::Fp32 ? static_cast<const void*>(floats.get())
                                                      : static_cast<const void*>(words.get());
@@ -80,12 +91,16 @@ Statistics on_gpu(const tests::Operand& operand, bool quantized) {
   args.after = after.get();
   args.sums = sums.get();
   args.losses = losses.get();
+  args.columns = columns.get();
+  args.rows = rows.get();
   EXPECT_EQ(kernels::quantization_statistics(args, nullptr), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   return {.before = before.values(),
           .after = after.values(),
           .sums = sums.values(),
-          .losses = losses.values()};
+          .losses = losses.values(),
+          .columns = columns.values(),
+          .rows = rows.values()};
 }
 
 void expect_close(double gpu, double cpu) { EXPECT_NEAR(gpu, cpu, std::fabs(cpu) * 1e-9); }
@@ -124,6 +139,12 @@ TEST_F(DiagnosticsGpu, QuantizationStatisticsEqualTheTwin) {
           for (std::size_t i = 0; i < cpu.losses.size(); ++i) {
             ASSERT_EQ(gpu.losses[i].saturated, cpu.losses[i].saturated) << i;
             ASSERT_EQ(gpu.losses[i].underflowed, cpu.losses[i].underflowed) << i;
+          }
+          for (std::size_t i = 0; i < cpu.columns.size(); ++i) {
+            ASSERT_EQ(gpu.columns[i].saturated, cpu.columns[i].saturated) << i;
+          }
+          for (std::size_t i = 0; i < cpu.rows.size(); ++i) {
+            ASSERT_EQ(gpu.rows[i].saturated, cpu.rows[i].saturated) << i;
           }
         }
       }
@@ -207,41 +228,74 @@ TEST_F(DiagnosticsGpu, UnalignedOrOddOperandsAreRefused) {
       cudaErrorInvalidValue);
 }
 
-TEST_F(DiagnosticsGpu, ErrorsOfBlocksAreCountedAsByTheTwin) {
-  constexpr std::int64_t kColumns = 272;
-  for (const std::vector<std::int64_t>& splits : routings()) {
-    std::vector<std::int64_t> offsets = {0};
-    for (const std::int64_t rows : splits) offsets.push_back(offsets.back() + rows);
-    const std::int64_t capacity = offsets.back() + 5;  // rows behind the groups are not counted
-    std::mt19937 random(static_cast<unsigned>(capacity));
-    std::vector<std::uint16_t> words(static_cast<std::size_t>(capacity * kColumns));
-    std::vector<float> decoded(words.size());
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      // Any bits: infinities, NaN, subnormals; some blocks of zeros, some that come back exactly.
-      words[i] = i / 64 % 7 == 0 ? 0 : static_cast<std::uint16_t>(random());
-      const float x = std::bit_cast<float>(std::uint32_t{words[i]} << 16);
-      decoded[i] = i / 64 % 5 == 0 ? x : x * (1.0F + 0x1p-6F * static_cast<float>(random() % 64));
+/// Every bit: sums have a defined order.
+TEST_F(DiagnosticsGpu, ChannelStatisticsEqualTheTwinBitForBit) {
+  for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
+    for (const std::vector<std::int64_t>& splits : routings()) {
+      for (const std::int64_t columns : {16, 272, 4240}) {
+        for (const bool exact : {false, true}) {
+          SCOPED_TRACE("type " + std::to_string(static_cast<int>(type)) + ", groups " +
+                       std::to_string(splits.size()) + ", columns " + std::to_string(columns) +
+                       (exact ? ", exact" : ""));
+          // Infinities, NaN, subnormals; some blocks of zeros and some that come back exactly. Rows
+          // behind the groups are not counted.
+          const tests::Operand operand =
+              tests::make_operand({.type = type, .splits = splits, .columns = columns});
+          std::mt19937 random(static_cast<unsigned>(operand.capacity_rows));
+          std::vector<float> decoded(
+              static_cast<std::size_t>(operand.capacity_rows * operand.columns));
+          for (std::size_t i = 0; i < decoded.size(); ++i) {
+            const auto x = static_cast<float>(tests::input_value(operand, i));
+            decoded[i] = i / 64 % 5 == 0   ? x
+                         : i / 64 % 7 == 0 ? 0.0F
+                         : i % 1001 == 0   ? std::numeric_limits<float>::infinity()
+                                         : x * (1.0F + 0x1p-6F * static_cast<float>(random() % 64));
+          }
+          kernels::ChannelStatisticsArgs args{.input = tests::statistics_args(operand).input,
+                                              .decoded = exact ? nullptr : decoded.data(),
+                                              .first_row = 3};
+          std::vector<kernels::ChannelSums> cpu_columns(static_cast<std::size_t>(columns));
+          std::vector<kernels::ChannelSums> cpu_rows(
+              static_cast<std::size_t>(operand.capacity_rows));
+          std::vector<std::uint64_t> cpu_blocks(kernels::kBlockErrorBins);
+          const DeviceArray<kernels::ChannelSums> gpu_columns(cpu_columns);
+          const DeviceArray<kernels::ChannelSums> gpu_rows(cpu_rows);
+          const DeviceArray<std::uint64_t> gpu_blocks(cpu_blocks);
+          args.columns = cpu_columns.data();
+          args.rows = cpu_rows.data();
+          args.block_counts = cpu_blocks.data();
+          kernels::channel_statistics_cpu(args);
+          const DeviceArray<std::uint16_t> words(operand.words);
+          const DeviceArray<float> floats(operand.floats);
+          const DeviceArray<float> device_decoded(decoded);
+          const DeviceArray<std::int64_t> offsets(operand.row_offsets);
+          const DeviceArray<std::uint8_t> scratch(
+              std::vector<std::uint8_t>(static_cast<std::size_t>(kernels::channel_scratch_bytes(
+                                            operand.capacity_rows, operand.num_groups(), columns)),
+                                        0xFF));
+          args.input.input = type == InputType::Fp32 ? static_cast<const void*>(floats.get())
+                                                     : static_cast<const void*>(words.get());
+          args.input.row_offsets = offsets.get();
+          args.decoded = exact ? nullptr : device_decoded.get();
+          args.columns = gpu_columns.get();
+          args.rows = gpu_rows.get();
+          args.block_counts = gpu_blocks.get();
+          args.scratch = scratch.get();
+          ASSERT_EQ(kernels::channel_statistics(args, nullptr), cudaSuccess);
+          const auto expect_same = [](const auto& gpu, const auto& cpu, const char* axis) {
+            for (std::size_t i = 0; i < cpu.size(); ++i) {
+              ASSERT_EQ(std::memcmp(&gpu[i], &cpu[i], sizeof cpu[i]), 0)
+                  << axis << " " << i << ": signal " << gpu[i].signal << " and " << cpu[i].signal
+                  << ", noise " << gpu[i].noise << " and " << cpu[i].noise << ", largest "
+                  << gpu[i].largest << " and " << cpu[i].largest;
+            }
+          };
+          expect_same(gpu_columns.values(), cpu_columns, "column");
+          expect_same(gpu_rows.values(), cpu_rows, "row");
+          ASSERT_EQ(gpu_blocks.values(), cpu_blocks);
+        }
+      }
     }
-    kernels::BlockErrorArgs args{.input = {.input = words.data(),
-                                           .type = InputType::Bf16,
-                                           .row_offsets = offsets.data(),
-                                           .num_groups = static_cast<int>(splits.size()),
-                                           .capacity_rows = capacity,
-                                           .columns = kColumns},
-                                 .decoded = decoded.data()};
-    std::vector<std::uint64_t> expected(kernels::kBlockErrorBins);
-    args.counts = expected.data();
-    kernels::block_errors_cpu(args);
-    const DeviceArray<std::uint16_t> device_words(words);
-    const DeviceArray<float> device_decoded(decoded);
-    const DeviceArray<std::int64_t> device_offsets(offsets);
-    const DeviceArray<std::uint64_t> counts(std::vector<std::uint64_t>(kernels::kBlockErrorBins));
-    args.input.input = device_words.get();
-    args.input.row_offsets = device_offsets.get();
-    args.decoded = device_decoded.get();
-    args.counts = counts.get();
-    ASSERT_EQ(kernels::block_errors(args, nullptr), cudaSuccess);
-    ASSERT_EQ(counts.values(), expected);
   }
 }
 

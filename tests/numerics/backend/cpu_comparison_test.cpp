@@ -200,7 +200,7 @@ TEST_F(CpuComparison, HasTwoReportsPerRecipeAndTimesInterleavedWithCopies) {
 
 double median_db(const kernels::GroupedInput& input, const float* decoded) {
   BlockErrors blocks;
-  blocks.add(input, decoded);
+  blocks.add({.input = input, .decoded = decoded});
   return blocks.median_db();
 }
 

@@ -132,6 +132,15 @@ TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
   a.lost = 5;
   a.undefined = 6;
   a.experts = {{.rows = 64, .snr_db = 21.0, .lost = 5}, {.rows = 32, .snr_db = 20.0}};
+  a.channels.emplace().columns = {
+      .channels = 64,
+      .median_amax = 2.0,
+      .amax = {1.0F, 120.0F},
+      .snr_db = {30.0F, 19.5F},
+      .saturated_share = {0.0F, 0.25F},
+      .underflowed_share = {0.0F, 0.0F},
+      .lost_share = {0.0F, 0.0F},
+      .largest = {{.index = 7, .expert = 1, .amax = 120.0, .place = 70}}};
   result.tensors[2].error.snr_db = 28.25;
   ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
   const auto tensors = read_csv(folder_ / "tensors.csv");
@@ -174,6 +183,20 @@ TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
   ASSERT_LT(row_of(experts, "2", "A") + 1, experts.size());
   EXPECT_EQ(at(experts, row_of(experts, "2", "A"), "lost"), "5");
   EXPECT_EQ(at(experts, row_of(experts, "2", "A") + 1, "snr_db"), "20");
+  const auto channels = read_csv(folder_ / "channels.csv");
+  ASSERT_EQ(channels.size(), 2U);
+  EXPECT_EQ(at(channels, 1, "run"), "2");
+  EXPECT_EQ(at(channels, 1, "operand"), "A");
+  EXPECT_EQ(at(channels, 1, "axis"), "columns");
+  EXPECT_EQ(at(channels, 1, "list"), "largest");
+  EXPECT_EQ(at(channels, 1, "over_median"), "60");
+  EXPECT_EQ(at(channels, 1, "index"), "7");
+  EXPECT_EQ(at(channels, 1, "place"), "70");
+  const auto profiles = read_csv(folder_ / "channel_profiles.csv");
+  ASSERT_EQ(profiles.size(), 3U);
+  EXPECT_EQ(at(profiles, 2, "first_channel"), "32");
+  EXPECT_EQ(at(profiles, 2, "amax"), "120");
+  EXPECT_EQ(at(profiles, 2, "snr_db"), "19.5");
   const auto bins = read_csv(folder_ / "histograms.csv");
   EXPECT_EQ(std::ranges::count_if(bins, [](const auto& row) { return row[1] == "A"; }), 2);
 }

@@ -145,6 +145,28 @@ TEST(AnswerLimits, RowsOfExpertsInEveryScaleMap) {
   EXPECT_THAT(refusal_of(comparison), HasSubstr("comparison: the scale map of the operand"));
 }
 
+TEST(AnswerLimits, RowsAndColumnsOfAnOperandAreThoseOfItsTensor) {
+  const auto refusal_after = [](const auto& change) {
+    profiling::RecordedRun run = profiling::sample_run(1);
+    engine::TensorResult& x = profiling::sample_tensor(run.result, engine::StepTensor::X);
+    change(*x.quantization->channels, static_cast<int>(run.result.splits.size()));
+    return refusal_of(run);
+  };
+  EXPECT_EQ(refusal_after([](engine::ChannelStatistics&, int) {}), "");
+  EXPECT_THAT(refusal_after([](auto& channels, int) { ++channels.rows.channels; }),
+              HasSubstr("the tensor x is"));
+  EXPECT_THAT(refusal_after([](auto& channels, int) { channels.columns.channels = 1 << 20; }),
+              HasSubstr("1048576 columns"));
+  EXPECT_THAT(refusal_after([](auto& channels, int experts) {
+                channels.rows.noisiest.front().expert = experts;
+              }),
+              HasSubstr("expert of a row or column is"));
+  EXPECT_THAT(refusal_after([](auto& channels, int) {
+                channels.columns.largest.front().place = channels.rows.channels;
+              }),
+              HasSubstr("it must be below"));
+}
+
 TEST(AnswerLimits, ASeriesWithoutReports) {
   engine::RecipeComparison series = profiling::sample_series(1).comparison;
   series.reports.clear();

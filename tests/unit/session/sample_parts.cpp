@@ -55,6 +55,43 @@ engine::OperandStatistics sample_operand(int salt) {
   return operand;
 }
 
+engine::ChannelStatistics sample_channels(int salt, const engine::TensorResult& tensor) {
+  const auto profile = [salt](std::int64_t channels, std::int64_t length, int expert) {
+    const auto base = static_cast<float>(salt);
+    const engine::Channel worst{.index = channels - 1,
+                                .expert = expert,
+                                .amax = salt + 60.5,
+                                .place = length - 1,
+                                .snr_db = -0.5 - salt,
+                                .saturated = 5,
+                                .underflowed = 6,
+                                .lost = 7,
+                                .undefined = static_cast<std::uint64_t>(salt) + 8,
+                                .signal_share = 0.75,
+                                .noise_share = 0.125};
+    engine::ChannelProfile one{
+        .channels = channels,
+        .median_amax = salt + 1.5,
+        .outliers = 2,
+        .amax = {base, 60.5F, std::numeric_limits<float>::quiet_NaN()},
+        .snr_db = {base - 0.5F, std::numeric_limits<float>::infinity(), 3.0F},
+        .saturated_share = {0.0F, 0.5F, 1.0F},
+        .underflowed_share = {0.25F, 0.0F, 0.0F},
+        .lost_share = {0.0F, 0.0F, 0.125F},
+        .largest = {worst, worst},
+        .noisiest = {worst},
+        .lowest_snr = {}};
+    one.largest[1].index = 0;
+    one.largest[1].expert = -1;
+    one.largest[1].place = -1;
+    return one;
+  };
+  return {.signal = salt + 1e6,
+          .noise = salt + 1e-6,
+          .columns = profile(tensor.columns, tensor.rows, 0),
+          .rows = profile(tensor.rows, tensor.columns, 2)};
+}
+
 engine::TensorResult& sample_tensor(engine::RunResult& result, engine::StepTensor tensor) {
   engine::TensorResult& row = engine::tensor_row(result, tensor);
   row.rows = engine::total_rows(result.effective, tensor, result.splits);

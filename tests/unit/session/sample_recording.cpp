@@ -68,6 +68,9 @@ RecordedRun sample_run(int salt) {
       .error = {.snr_db = 7.5 + salt, .max_abs_error = 0.5, .reference_rms = 1.25, .undefined = 3},
       .quantization = sample_operand(salt),
       .unquantized_y = engine::UnquantizedY{.snr_db = kInfinity, .left_out = 5}};
+  engine::TensorResult& x = sample_tensor(result, engine::StepTensor::X);
+  x.quantization->channels = sample_channels(salt, x);
+  // W has none, as in recordings from before they were measured.
   sample_tensor(result, engine::StepTensor::WUp).quantization = sample_operand(salt + 5);
   sample_tensor(result, engine::StepTensor::WUp).quantization->snr_db = kInfinity;
   sample_tensor(result, engine::StepTensor::Y).bytes = 77;

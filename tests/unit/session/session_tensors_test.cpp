@@ -76,6 +76,7 @@ TEST(SessionTensors, AShippedLayerHasTheNumbersOfItsFormerTables) {
   EXPECT_DOUBLE_EQ(a.quantization->snr_db, 31.504473826352267);
   EXPECT_DOUBLE_EQ(a.quantization->median_block_snr_db, 32.13517756996305);
   EXPECT_EQ(a.quantization->underflowed, 10703U);
+  EXPECT_FALSE(a.quantization->channels) << "were not measured";
   EXPECT_EQ(counted(a.quantization->before), a.quantization->elements);
   EXPECT_EQ(a.quantization->scale_map.rows, 512);
   EXPECT_FALSE(a.quantization->scale_map.mean.empty());
