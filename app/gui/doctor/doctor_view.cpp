@@ -195,7 +195,10 @@ void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
 }
 
 void DoctorView::draw_nothing_examined(const PanelContext& context, const std::string& why) {
-  wrapped(why.empty() ? "Nothing examined yet." : why, context.theme.colors.dim_text);
+  const profiling::HazardCase* one = bar_.gallery_case();
+  std::string said = one == nullptr ? "Nothing examined yet." : "This case is not examined yet.";
+  if (!why.empty()) said = one == nullptr ? why : said + " " + why;
+  wrapped(said, context.theme.colors.dim_text);
   if (accent_button(
           context, "doctor.see_recorded", "See a recorded visit",
           {.tooltip = "A visit to a gallery program, recorded on a GPU: conclusion, cure, "
@@ -275,7 +278,7 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const auto proof = [&](const Area&) { return proof_card(context, scene); };
   const auto caption = [&scene] { return scene.caption(); };
   const profiling::HazardCase* one = bar_.gallery_case();
-  case_drawn_ = one != nullptr && scene.finding() < 0;
+  case_drawn_ = bar_.in_gallery() && scene.finding() < 0;
   if (case_drawn_) {
     // The case beside conclusion and findings, as high as both.
     CardPlan plan{.id = "doctor.stacked_case",
@@ -289,11 +292,14 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
                         last}};
     }
     plan.caption = caption;
-    return case_board_.draw(
-        context, cards, plan,
-        {state, findings,
-         [&](const Area&) { return findings_.case_card(context, *one, bar_.healthy()); },
-         experiments, proof});
+    return case_board_.draw(context, cards, plan,
+                            {state, findings,
+                             [&](const Area&) {
+                               return one == nullptr
+                                          ? symptoms_.card(context, bar_)
+                                          : findings_.case_card(context, *one, bar_.healthy());
+                             },
+                             experiments, proof});
   }
   // Conclusion, cure, findings, evidence, experiments, before and after: from left to right and
   // from top to bottom.
@@ -314,15 +320,31 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
   const profiling::HazardCase* explained = bar_.gallery_case();
-  const float used = bar_.draw(context, area.at, area.size.x, scene) + theme.px(kGapSmall);
+  const profiling::DoctorReport* shown = examined(scene).report();
+  const float used =
+      bar_.draw(context, area.at, area.size.x, examined(scene)) + theme.px(kGapSmall);
   if (bar_.gallery_case() != explained) {
     // After choosing another case the user wants to read about it, or goes through the recorded
     // ones.
-    scene.choose_finding(-1);
     const auto& recorded = context.view.doctor.recorded_case;
-    if (recorded != nullptr && scene.report() == &recorded->report) bar_.show_recorded(context);
+    if (recorded != nullptr && shown == &recorded->report) bar_.show_recorded(context);
   }
-  draw_cards(context, area.below(used), scene);
+  draw_cards(context, area.below(used), examined(scene));
+}
+
+GraphScene& DoctorView::examined(GraphScene& scene) {
+  const profiling::DoctorReport* report = scene.report();
+  return report == nullptr || bar_.is_about(report->snapshot.subject) ? scene : unexamined_;
+}
+
+void DoctorView::show_gallery(const PanelContext& context) {
+  const profiling::HazardCase* one = bar_.gallery_case();
+  bar_.show_gallery(context, one == nullptr ? profiling::hazard_cases().front() : *one);
+}
+
+void DoctorView::follow(const profiling::DoctorReport& report) {
+  // That of a visit which has just begun does not know its subject yet.
+  if (!report.snapshot.subject.empty()) bar_.follow(report.snapshot.subject);
 }
 
 }  // namespace app

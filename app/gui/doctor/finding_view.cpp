@@ -273,6 +273,10 @@ CardSpec FindingView::case_card(const PanelContext& context, const profiling::Ha
     show_wrapped(one.mistake);
     heading(context, "What the user sees");
     show_wrapped(one.symptom);
+    heading(context, "Questions that lead to it");
+    for (const profiling::HazardSign& sign : one.signs) {
+      show_wrapped(fmt::format("- {}: {}", profiling::name_of(sign.symptom), sign.question));
+    }
     heading(context, "What the healthy twin does instead");
     show_wrapped(one.cure);
     heading(context, "Expected");
