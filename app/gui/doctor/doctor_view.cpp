@@ -12,6 +12,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/replay_board.h"
+#include "app/gui/graph/node_details.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "profiling/document/doctor_tables.h"
@@ -151,7 +152,9 @@ void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, G
   if (progress.board.empty()) return;
   const int clicked = draw_board(context, "##doctor.board", ImGui::GetContentRegionAvail(),
                                  progress.board, graph == nullptr ? nullptr : &scene);
-  if (clicked >= 0 && graph != nullptr) scene.choose_node(clicked);
+  if (clicked >= 0 && graph != nullptr) {
+    show_node(context, scene, {.graph = scene.graph_index(), .node = clicked});
+  }
 }
 
 CardSpec DoctorView::state_card(const PanelContext& context, GraphScene& scene) {
