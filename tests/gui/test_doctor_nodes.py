@@ -1,6 +1,8 @@
 """A click on a node of a captured graph: where it leads, what is marked, and what is explained."""
+import os
 import pathlib
 import shutil
+import subprocess
 
 import pytest
 
@@ -84,3 +86,61 @@ def test_a_click_on_a_node_of_a_finding_shows_it_in_the_topology(window):
     window.click("doctor.node.1")
     window.wait("the topology", lambda _: selected(window) == "7")
     assert "addresses=" in details(window, 7)
+
+
+def rows_of_the_hung_replay(window):
+    """From top to bottom: (name, state)."""
+    rows = [c for c in window.map()["controls"] if c["id"].startswith("doctor.stall_row.")]
+    return [(c["label"], c["value"]) for c in sorted(rows, key=lambda c: c["rect"][1])]
+
+
+def hung_replay(window):
+    window.wait("the hung replay", lambda m: any(c["id"] == "doctor.stall_timeline" for c in m["controls"]))
+    control = window.control("doctor.stall_timeline")
+    return control, dict(part.split("=") for part in control["value"].split(";"))
+
+
+def test_a_hung_replay_is_drawn_on_a_timeline_with_its_board(open_window, tmp_path):
+    maker = os.environ.get("DOCTOR_RECORDING_MAKER")
+    if not maker:
+        pytest.skip("DOCTOR_RECORDING_MAKER does not name the built program")
+    path = tmp_path / "visits.session"
+    subprocess.run([maker, path], check=True, timeout=60)
+    window = open_window(str(path), "--no-worker", width=1280, height=720)
+    window.wait("the first visit", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+    assert window.control("doctor.stall_timeline") is None, "nothing hung there"
+    window.choose("graphs.source", "visit 2")
+    control, stall = hung_replay(window)
+    assert control["label"].startswith("In order, not to scale"), "no time of a finished node was measured"
+    assert stall == {"finished": "2", "running": "1", "never_started": "3", "unmarked": "0", "deadline_s": "1"}
+    rows = rows_of_the_hung_replay(window)
+    assert [state for _, state in rows] == ["finished"] * 2 + ["running"] + ["never started"] * 3
+    assert rows[0][0].startswith("0  memset") and "grouped_gemm" in rows[2][0]
+    board = window.control("doctor.board")
+    assert board["value"] == "done=2;running=1;not_reached=3"
+    assert board["visible"] and board["rect"][3] <= control["rect"][3], "below the rows, in the card"
+    # Right of the names the running node reaches the deadline; a finished one has ended before.
+    whole = picture.read_png(window.picture().read_bytes()).astype(int)
+
+    def reach(number):
+        x0, y0, x1, y1 = (round(edge) for edge in window.control(f"doctor.stall_row.{number}")["rect"])
+        line = whole[(y0 + y1) // 2, x0 + (x1 - x0) // 2:x1]
+        return (abs(line - line[-1]).max(axis=1) > 40).sum() / len(line)
+    assert reach(2) > 0.3 > reach(0)
+    # A click leads to the node.
+    window.click("doctor.stall_row.2")
+    window.wait("the topology", lambda _: selected(window) == "2")
+    details(window, 2)
+
+
+def test_the_shipped_hung_replay_has_its_timeline(open_window):
+    window = open_window("--no-worker", width=1280, height=720)
+    window.key("ctrl+3")
+    window.click("graphs.view.3")
+    window.click("doctor.subject.1")
+    window.choose("doctor.case", "A counter that no replay resets")
+    window.click("doctor.show_recorded")
+    control, stall = hung_replay(window)
+    assert control["visible"]
+    assert stall["running"] == "1" and stall["deadline_s"] == "0.5"
+    assert rows_of_the_hung_replay(window) == [("0  scale_by_amax", "running")]

@@ -12,6 +12,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/replay_board.h"
+#include "app/gui/doctor/stall_timeline.h"
 #include "app/gui/graph/node_details.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
@@ -42,8 +43,7 @@ void wrapped(const std::string& text, ImU32 color) {
 }
 
 /// Everything that is known of an examined subject; returns its conclusion.
-std::string draw_report(const PanelContext& context, const profiling::DoctorReport& report,
-                        const GraphScene& scene) {
+std::string draw_report(const PanelContext& context, const profiling::DoctorReport& report) {
   const Theme& theme = context.theme;
   const std::string conclusion = report.conclusion;
   wrapped(conclusion, theme.colors.text);
@@ -61,8 +61,6 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
     wrapped(record.title + ": " + text, theme.colors.warn);
     controls::record(context, "doctor.stall", "why it stalled", "text", text,
                      ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-    draw_board(context, "##doctor.stalled", ImVec2(ImGui::GetContentRegionAvail().x, theme.px(40)),
-               record.outcome.stall.front().nodes, scene.graph() == nullptr ? nullptr : &scene);
     break;
   }
   if (const std::string cost = marker_cost_text(report); !cost.empty()) {
@@ -187,7 +185,7 @@ void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string conclusion;
   if (scene.report() != nullptr) {
-    conclusion = draw_report(context, *scene.report(), scene);
+    conclusion = draw_report(context, *scene.report());
   } else {
     conclusion = visit_refusal(news, context.view.link, context.view.hello);
     draw_nothing_examined(context, conclusion);
@@ -314,10 +312,23 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
             .parts = {{0.31F, theme.px(155), halves}, {0.33F, theme.px(165), halves}, last}};
   }
   plan.caption = caption;
-  board_.draw(context, cards, plan,
-              {state, [&](const Area&) { return cure_.card(context, scene); }, findings,
-               [&](const Area&) { return findings_.chosen_card(context, scene, bar_); },
-               experiments, proof});
+  std::vector<CardBoard::MakeCard> made = {
+      state,       [&](const Area&) { return cure_.card(context, scene); },
+      findings,    [&](const Area&) { return findings_.chosen_card(context, scene, bar_); },
+      experiments, proof};
+  const profiling::ExperimentRecord* hung =
+      scene.report() == nullptr ? nullptr : hung_experiment(*scene.report(), table_.selected);
+  hung_drawn_ = hung != nullptr;
+  if (!hung_drawn_) return board_.draw(context, cards, plan, made);
+  // A hung replay comes right after the conclusion, in the full width.
+  plan.id = narrow ? "doctor.stacked_hung" : "doctor.hung";
+  const float height = stall_card_height(theme, *hung);
+  // Next to shares of the height it gets what it needs, and more only if it folds nodes.
+  const float share = narrow ? height : hung->outcome.stall.front().nodes.size() > 8 ? 0.3F : 0.0F;
+  plan.parts.insert(plan.parts.begin() + 1, CardPart{share, height});
+  made.insert(made.begin() + (narrow ? 1 : 2),
+              [&](const Area&) { return stall_card(context, scene, *hung); });
+  hung_board_.draw(context, cards, plan, made);
 }
 
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
@@ -333,6 +344,11 @@ void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene&
     if (recorded != nullptr && shown == &recorded->report) bar_.show_recorded(context);
   }
   draw_cards(context, area.below(used), examined(scene));
+}
+
+bool DoctorView::close_front() {
+  CardBoard& front = case_drawn_ ? case_board_ : hung_drawn_ ? hung_board_ : board_;
+  return front.restore();
 }
 
 GraphScene& DoctorView::examined(GraphScene& scene) {

@@ -23,7 +23,7 @@ class DoctorView {
   /// a visit to it is chosen. Reports about another subject than the case are not shown beside it.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
   /// Shows all cards again; false if none fills the view.
-  bool close_front() { return case_drawn_ ? case_board_.restore() : board_.restore(); }
+  bool close_front();
   /// The recorded visit to the chosen case of the gallery, else to its first.
   void show_gallery(const PanelContext& context);
   /// A report was put on screen, by the user or because it is new: chooses its subject.
@@ -48,7 +48,9 @@ class DoctorView {
   GraphScene unexamined_{[] {}};  // never shows a report
   CardBoard board_;
   CardBoard case_board_;  // where a case of the gallery is explained, instead of cure and evidence
+  CardBoard hung_board_;  // of a report with a hung replay, which has a card more
   bool case_drawn_ = false;  // the board on screen is `case_board_`
+  bool hung_drawn_ = false;  // else, it is `hung_board_`
   plot::TableState table_;
   plot::DrawnTable experiments_;
   std::uint64_t shown_ = 0;
