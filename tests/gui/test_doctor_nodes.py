@@ -100,7 +100,9 @@ def hung_replay(window):
     return control, dict(part.split("=") for part in control["value"].split(";"))
 
 
-def test_a_hung_replay_is_drawn_on_a_timeline_with_its_board(open_window, tmp_path):
+@pytest.fixture
+def stalled(open_window, tmp_path):
+    """A recording whose second visit hung."""
     maker = os.environ.get("DOCTOR_RECORDING_MAKER")
     if not maker:
         pytest.skip("DOCTOR_RECORDING_MAKER does not name the built program")
@@ -108,6 +110,11 @@ def test_a_hung_replay_is_drawn_on_a_timeline_with_its_board(open_window, tmp_pa
     subprocess.run([maker, path], check=True, timeout=60)
     window = open_window(str(path), "--no-worker", width=1280, height=720)
     window.wait("the first visit", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+    return window
+
+
+def test_a_hung_replay_is_drawn_on_a_timeline_with_its_board(stalled):
+    window = stalled
     assert window.control("doctor.stall_timeline") is None, "nothing hung there"
     window.choose("graphs.source", "visit 2")
     control, stall = hung_replay(window)
@@ -144,3 +151,23 @@ def test_the_shipped_hung_replay_has_its_timeline(open_window):
     assert control["visible"]
     assert stall["running"] == "1" and stall["deadline_s"] == "0.5"
     assert rows_of_the_hung_replay(window) == [("0  scale_by_amax", "running")]
+
+
+def test_a_core_dump_says_in_the_window_where_the_kernel_was(stalled):
+    """As the recording holds it: neither the dump nor a debugger is here."""
+    stalled.choose("graphs.source", "visit 2")
+    control, _ = hung_replay(stalled)
+    said = {c["id"].removeprefix("doctor.core."): c for c in stalled.map()["controls"]
+            if c["id"].startswith("doctor.core.")}
+    assert {name: one["value"] for name, one in said.items()} == {
+        "kernel": "grouped_gemm_kernel<<<(132,1,1),(384,1,1)>>>", "waits": "a barrier of its thread block",
+        "block": "(5,0,0)", "warp": "3 on SM 14, lane 0", "thread": "(96,0,0)",
+        "instruction": "BAR.SYNC.DEFER_BLOCKING 0x0", "pc": "0x7fffd5257030", "source": "grouped_gemm.cu:120",
+        "file": "dumps/run-7.core"}
+    assert said["kernel"]["visible"] and said["waits"]["visible"]
+    assert said["kernel"]["rect"][1] < control["rect"][3], "beside the timeline"
+    assert "waits for a barrier of its thread block" in stalled.control("doctor.stall")["value"]
+    # A visit without a dump has no card for one.
+    stalled.choose("graphs.source", "visit 1")
+    stalled.wait("the other visit", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+    assert stalled.control("doctor.core.kernel") is None

@@ -11,6 +11,7 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/doctor/core_view.h"
 #include "app/gui/doctor/replay_board.h"
 #include "app/gui/doctor/stall_timeline.h"
 #include "app/gui/graph/node_details.h"
@@ -320,14 +321,30 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
       scene.report() == nullptr ? nullptr : hung_experiment(*scene.report(), table_.selected);
   hung_drawn_ = hung != nullptr;
   if (!hung_drawn_) return board_.draw(context, cards, plan, made);
-  // A hung replay comes right after the conclusion, in the full width.
-  plan.id = narrow ? "doctor.stacked_hung" : "doctor.hung";
-  const float height = stall_card_height(theme, *hung);
+  // A hung replay comes right after the conclusion, in the full width, which a core dump shares.
+  const profiling::Stall& stall = hung->outcome.stall.front();
+  std::vector<CardBoard::MakeCard> cards_of_hang;
+  if (!stall.nodes.empty()) {
+    cards_of_hang.push_back([&](const Area&) { return stall_card(context, scene, *hung); });
+  }
+  if (!stall.core_dump.empty()) {
+    cards_of_hang.push_back([&](const Area&) { return core_card(context, stall); });
+  }
+  const bool both = cards_of_hang.size() == 2;
+  const float board = stall_card_height(theme, *hung);
+  const float height = stall.core_dump.empty() ? board : std::max(board, theme.px(190));
   // Next to shares of the height it gets what it needs, and more only if it folds nodes.
-  const float share = narrow ? height : hung->outcome.stall.front().nodes.size() > 8 ? 0.3F : 0.0F;
-  plan.parts.insert(plan.parts.begin() + 1, CardPart{share, height});
-  made.insert(made.begin() + (narrow ? 1 : 2),
-              [&](const Area&) { return stall_card(context, scene, *hung); });
+  const float share = narrow ? height : stall.nodes.size() > 8 ? 0.3F : 0.0F;
+  CardPart row{share, height};
+  if (narrow && both) {
+    plan.parts.insert(plan.parts.begin() + 1, row);
+  } else if (both) {
+    row.parts = {{0.64F, width}, {0.36F, width}};
+  }
+  plan.id = narrow ? (both ? "doctor.stacked_core" : "doctor.stacked_hung")
+                   : (both ? "doctor.hung_core" : "doctor.hung");
+  plan.parts.insert(plan.parts.begin() + 1, row);
+  made.insert(made.begin() + (narrow ? 1 : 2), cards_of_hang.begin(), cards_of_hang.end());
   hung_board_.draw(context, cards, plan, made);
 }
 

@@ -195,7 +195,9 @@ void draw_stall(const PanelContext& context, const Area& room, GraphScene& scene
 const profiling::ExperimentRecord* hung_experiment(const profiling::DoctorReport& report,
                                                    int chosen) {
   const auto hung = [](const profiling::ExperimentRecord& record) {
-    return !record.outcome.stall.empty() && !record.outcome.stall.front().nodes.empty();
+    if (record.outcome.stall.empty()) return false;
+    const profiling::Stall& stall = record.outcome.stall.front();
+    return !stall.nodes.empty() || !stall.core_dump.empty();
   };
   const auto& all = report.experiments;
   const auto index = static_cast<std::size_t>(chosen);

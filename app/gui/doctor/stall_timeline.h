@@ -8,8 +8,8 @@
 
 namespace app {
 
-/// The experiment at this index if its replay hung, else the first whose replay did and that had
-/// markers; null = none.
+/// The experiment at this index if its replay hung, else the first whose replay did; null = none.
+/// Only those with something to show: a marker board or a core dump.
 const profiling::ExperimentRecord* hung_experiment(const profiling::DoctorReport& report,
                                                    int chosen);
 
