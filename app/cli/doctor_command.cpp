@@ -137,10 +137,12 @@ int finish_report(const DoctorOptions& options, const engine::RunRequest& reques
 // ---- The examination ---------------------------------------------------------------------------
 
 int list_cases() {
-  print("{:<28} {:>6}  {:<8} {:<22} {}\n", "case", "hazard", "replays", "needs cuBLASLt", "title");
+  print("{:<28} {:>6}  {:<8} {:<8} {:<22} {}\n", "case", "hazard", "symptom", "replays",
+        "needs cuBLASLt", "title");
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
-    print("{:<28} {:>6}  {:<8} {:<22} {}\n", one.id, one.hazard, profiling::name_of(one.plain),
-          one.library, one.title);
+    print("{:<28} {:>6}  {:<8} {:<8} {:<22} {}\n", one.id, one.hazard,
+          profiling::name_of(one.signs.front().symptom), profiling::name_of(one.plain), one.library,
+          one.title);
   }
   return kHealthy;
 }

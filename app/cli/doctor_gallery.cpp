@@ -54,17 +54,27 @@ std::string outcome_of(const profiling::DoctorReport& report, const HazardCase& 
 
 // ---- Showing -----------------------------------------------------------------------------------
 
+void list_case(const RecordedGallery& gallery, const HazardCase& one) {
+  const auto found = gallery.visits.find(one.id);
+  if (found == gallery.visits.end()) {
+    print("  {:<28} {:<16} {:<11} {}\n", one.id, "not recorded", "", one.title);
+    return;
+  }
+  const profiling::DoctorReport& report = found->second->report;
+  print("  {:<28} {:<16} {:<11} {}\n", one.id, report.snapshot.device, outcome_of(report, one),
+        one.title);
+}
+
+/// By symptom, each case below the question that leads to it.
 int list_recorded(const RecordedGallery& gallery) {
-  print("{:<28} {:<16} {:<11} {}\n", "case", "recorded on", "outcome", "title");
-  for (const HazardCase& one : profiling::hazard_cases()) {
-    const auto found = gallery.visits.find(one.id);
-    if (found == gallery.visits.end()) {
-      print("{:<28} {:<16} {:<11} {}\n", one.id, "not recorded", "", one.title);
-      continue;
+  print("  {:<28} {:<16} {:<11} {}\n", "case", "recorded on", "outcome", "title");
+  for (std::size_t i = 0; i < enum_names(profiling::Symptom{}).size(); ++i) {
+    const auto symptom = static_cast<profiling::Symptom>(i);
+    print("\n{}: {}\n", name_of(symptom), words_of(symptom));
+    for (const profiling::SymptomLead& lead : profiling::leads_of(symptom)) {
+      print("- {}\n", *lead.question);
+      list_case(gallery, *lead.hazard);
     }
-    const profiling::DoctorReport& report = found->second->report;
-    print("{:<28} {:<16} {:<11} {}\n", one.id, report.snapshot.device, outcome_of(report, one),
-          one.title);
   }
   return kHealthy;
 }
@@ -214,7 +224,8 @@ int record_gallery(const GalleryOptions& options) {
 void add_gallery_command(CLI::App& doctor, Action& chosen) {
   CLI::App& command = *doctor.add_subcommand(
       "gallery",
-      "List the recorded visits to the hazard gallery, or show those to the named cases; needs no "
+      "List the recorded visits to the hazard gallery by symptom, or show those to the named "
+      "cases; needs no "
       "GPU. With --record: visit the cases on a GPU, prove them, and record that.\n"
       "Exit code of --record 0: all proved, 1: some not, 3: some not recorded");
   const auto options = std::make_shared<GalleryOptions>();

@@ -185,9 +185,11 @@ bool DoctorController::tick() {
     if (result->ok()) {
       finished_.push_back(std::move(*result).value());
     } else {
-      state_.error = result->error().code == engine::ErrorCode::Cancelled
-                         ? "The visit was cancelled."
-                         : result->error().message;
+      // It stays on screen until the next visit, whatever is chosen meanwhile.
+      state_.error =
+          state_.subject + ": " +
+          (result->error().code == engine::ErrorCode::Cancelled ? "the visit was cancelled."
+                                                                : result->error().message);
     }
   }
   if (auto result = stall_task_.take()) {

@@ -1,10 +1,12 @@
 // cuda-gdb is asked for one thing: where the kernel was.
 #include "app/doctor/core_dump.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <string_view>
 
 #include "app/doctor/child_lines.h"
 
@@ -15,21 +17,92 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kReadLimit{30};
 
-/// The innermost frame, "#0 spin<<<(1,1,1),(32,1,1)>>> () at spin.cu:12", or a sentence saying why
-/// there is none: no cuda-gdb on PATH, or no answer within half a minute.
-std::string core_dump_place(const std::string& path) {
+profiling::CorePlace read_place(const std::string& path) {
   const Clock::time_point until = Clock::now() + kReadLimit;
-  std::string place = "read it with cuda-gdb, which is not on PATH here or did not answer";
-  const auto take = [&](const std::string& line) {
-    if (line.starts_with("#0")) place = line;
-  };
+  profiling::CorePlace place;
   const auto ended = run_for_lines(
-      {"/usr/bin/env", "cuda-gdb", "--batch", "-nx", "-ex", "target cudacore " + path},
-      ChildStream::Output, take, [&] { return Clock::now() > until; });
-  return ended.ok() ? place : "it cannot be read: " + ended.error().message;
+      {"/usr/bin/env", "cuda-gdb", "--batch", "-nx", "-ex", "target cudacore " + path, "-ex",
+       "x/i $pc"},
+      ChildStream::Output, [&](const std::string& line) { take_debugger_line(line, place); },
+      [&] { return Clock::now() > until; });
+  if (!ended.ok()) {
+    place.missing = "it cannot be read: " + ended.error().message;
+  } else if (place.kernel.empty()) {
+    place.missing = "read it with cuda-gdb, which is not on PATH here or did not answer";
+  }
+  return place;
+}
+
+/// The text after `key` up to one of `ends`; empty if the line does not have both.
+std::string after(const std::string& line, std::string_view key, std::string_view ends) {
+  const std::size_t at = line.find(key);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + key.size();
+  const std::size_t end = line.find_first_of(ends, begin);
+  return end == std::string::npos ? "" : line.substr(begin, end - begin);
+}
+
+std::string parenthesized(const std::string& line, std::string_view key) {
+  const std::string inner = after(line, std::string(key) + " (", ")");
+  return inner.empty() ? "" : "(" + inner + ")";
+}
+
+int index_after(const std::string& line, std::string_view key) {
+  const std::string digits = after(line, ", " + std::string(key) + " ", ",] ");
+  int value = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool known = error == std::errc() && end == digits.data() + digits.size() && value >= 0 &&
+                     value <= profiling::kMaxHardwareIndex;
+  return known ? value : -1;
+}
+
+std::uint64_t address_in(std::string_view text) {
+  const std::size_t at = text.find("0x");
+  std::uint64_t address = 0;
+  if (at == std::string_view::npos) return 0;
+  text.remove_prefix(at + 2);
+  std::from_chars(text.data(), text.data() + text.size(), address, 16);
+  return address;
+}
+
+/// "#0  0x00007fffd5257030 in spin_kernel<<<(1,1,1),(32,1,1)>>> (flag=0x0) at spin.cu:12"
+void take_frame(const std::string& line, profiling::CorePlace& place) {
+  const std::size_t launch = line.find("<<<");
+  const std::size_t in = line.find(" in ");
+  const bool addressed = in != std::string::npos && in < launch && line.find("0x") < in;
+  const std::size_t first = line.find_first_not_of(' ', addressed ? in + 4 : 2);
+  if (first == std::string::npos) return;
+  const std::size_t end = std::min({launch, line.find(" (", first), line.size()});
+  if (addressed) place.pc = address_in(line);
+  place.kernel = line.substr(first, end - first);
+  if (launch != std::string::npos) {
+    const std::size_t closed = line.find(">>>", launch);
+    if (closed != std::string::npos) place.launch = line.substr(launch, closed + 3 - launch);
+  }
+  const std::size_t source = line.rfind(") at ");
+  if (source != std::string::npos) place.source = line.substr(source + 5);
 }
 
 }  // namespace
+
+void take_debugger_line(const std::string& line, profiling::CorePlace& place) {
+  if (line.find("focus") != std::string::npos && line.find("CUDA kernel") != std::string::npos) {
+    place.block = parenthesized(line, "block");
+    place.thread = parenthesized(line, "thread");
+    place.sm = index_after(line, "sm");
+    place.warp = index_after(line, "warp");
+    place.lane = index_after(line, "lane");
+  } else if (line.starts_with("#0")) {
+    take_frame(line, place);
+  } else if (line.starts_with("=> 0x")) {
+    const std::size_t colon = line.find(":\t");
+    if (colon == std::string::npos) return;
+    place.pc = address_in(line);
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    if (begin == std::string::npos) return;
+    place.instruction = line.substr(begin, line.find_last_not_of(" \t;") + 1 - begin);
+  }
+}
 
 CoreDumpRequest::~CoreDumpRequest() {
   if (!name_.empty()) ::unlink((name_ + ".pipe").c_str());
@@ -45,8 +118,7 @@ std::vector<std::string> CoreDumpRequest::environment() const {
 
 void CoreDumpRequest::read(profiling::Stall& stall) const {
   if (name_.empty() || stall.core_dump != file()) return;
-  stall.evidence +=
-      fmt::format("; core dump {}: {}", stall.core_dump, core_dump_place(stall.core_dump));
+  stall.core = read_place(stall.core_dump);
 }
 
 }  // namespace app

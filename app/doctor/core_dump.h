@@ -9,6 +9,10 @@
 
 namespace app {
 
+/// Takes what a line of cuda-gdb's output says of the place: the focus, the innermost frame, the
+/// instruction that `x/i $pc` prints. Other lines say nothing.
+void take_debugger_line(const std::string& line, profiling::CorePlace& place);
+
 class CoreDumpRequest {
  public:
   /// `name`: path of the files without an extension; concurrent workers must not share it. Empty =
@@ -22,8 +26,9 @@ class CoreDumpRequest {
   /// Environment of the worker. The dump holds kernels and their positions, without memory: small
   /// and quick. The process continues after it.
   std::vector<std::string> environment() const;
-  /// Adds to the evidence where the dump is and what cuda-gdb reads in it. Does nothing if the
-  /// worker names any file other than the requested one: it must not choose what is opened here.
+  /// Keeps in the stall what cuda-gdb reads in the dump, or why it reads nothing. Does nothing if
+  /// the worker names any file other than the requested one: it must not choose what is opened
+  /// here.
   void read(profiling::Stall& stall) const;
 
  private:

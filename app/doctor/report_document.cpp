@@ -143,7 +143,11 @@ void add_stall(const DoctorReport& report, const ExperimentRecord& record,
     document.fact("running", title(static_cast<int>(node)));
   }
   if (stall.nodes.empty()) document.fact("nodes", "not known, because there are no markers");
-  if (!stall.core_dump.empty()) document.fact("core dump", stall.core_dump);
+  if (stall.core_dump.empty()) return;
+  document.fact("core dump", stall.core_dump);
+  if (const std::string place = profiling::core_place_text(stall.core); !place.empty()) {
+    document.fact("in it", place);
+  }
 }
 
 profiling::Tone tone_of(const Outcome& outcome) {

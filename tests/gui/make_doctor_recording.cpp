@@ -150,7 +150,18 @@ RecordedVisit stalled_visit() {
                  NodeState::NotReached, NodeState::NotReached},
        .last_finished = 1,
        .kind = StallKind::KernelSpins,
-       .evidence = "a probe kernel on another stream finished in 12 us"}};
+       .evidence = "a probe kernel on another stream finished in 12 us",
+       .core_dump = "dumps/run-7.core",
+       .core = {.kernel = "grouped_gemm_kernel",
+                .launch = "<<<(132,1,1),(384,1,1)>>>",
+                .block = "(5,0,0)",
+                .thread = "(96,0,0)",
+                .sm = 14,
+                .warp = 3,
+                .lane = 0,
+                .pc = 0x7fffd5257030,
+                .instruction = "BAR.SYNC.DEFER_BLOCKING 0x0",
+                .source = "grouped_gemm.cu:120"}}};
   report.experiments = {record};
   return visit;
 }

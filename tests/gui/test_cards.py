@@ -183,6 +183,7 @@ def test_a_case_of_the_gallery_has_them_too(open_window):
     window.key("ctrl+3")
     window.click("graphs.view.3")
     window.click("doctor.subject.1")
+    window.choose("doctor.case", "A counter that no replay resets")
     window.wait("the case", lambda m: any(c["id"] == "doctor.case.0.0.splitter.0" for c in m["controls"]))
     window.settle()
     double_click(window, "doctor.case_card.title")

@@ -227,9 +227,70 @@ def test_gallery_explains_its_cases_without_a_gpu(open_window):
     window = open_window("--no-worker")
     show(window, 3)
     window.click("doctor.subject.1")
+    window.choose("doctor.case", "Two grouped matmuls share one workspace")
     window.wait("the case", lambda m: any(c["id"] == "doctor.case_text" for c in m["controls"]))
     assert window.control("doctor.case_text")["value"] == "shared-workspace"
     assert not window.control("doctor.examine")["enabled"]
+
+
+def test_questions_lead_from_a_symptom_to_a_case(open_window):
+    window = open_window("--no-worker", width=1280, height=720)
+    show(window, 3)
+    window.click("doctor.subject.1")
+
+    def asks(symptom, case):
+        def led_to(controls):
+            return [c for c in controls if c["id"].startswith("doctor.question.") and c["value"] == case]
+        current = window.wait(f"the questions of {symptom}", lambda m: led_to(m["controls"]) and any(
+            c["id"] == "doctor.symptom_shown" and c["value"] == symptom for c in m["controls"]))
+        return led_to(current["controls"])[0]
+
+    assert not window.control("doctor.show_recorded")["enabled"], "no case is chosen"
+    asks("hangs", "lazy-load-in-capture")
+    for number, (symptom, case) in enumerate(
+            [("hangs", "flag-not-reset"), ("wrong", "shared-workspace"), ("refused", "missing-join"),
+             ("slow", "lazy-load-in-capture")]):
+        window.click(f"doctor.symptom.{number}")
+        question = asks(symptom, case)
+        assert question["label"].endswith("?")
+        window.click(question["id"])
+        window.wait("the case", lambda m: any(
+            c["id"] == "doctor.case_text" and c["value"] == case for c in m["controls"]))
+        # Back to the questions.
+        window.choose("doctor.case", "By what you see")
+    asks("slow", "lazy-load-in-capture")
+
+
+def test_no_conclusion_about_another_subject_stands_beside_a_case(open_window, shared_workspace):
+    window = opened(open_window(shared_workspace, "--no-worker"))
+    window.wait("its finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+
+    def only_the_case(case):
+        window.wait(f"{case} alone", lambda m: any(
+            c["id"] == "doctor.case_text" and c["value"] == case for c in m["controls"]) and not any(
+            c["id"] in ("doctor.finding.0", "doctor.proof.0", "doctor.stall") for c in m["controls"]))
+        assert "Proved" not in window.control("doctor.conclusion")["value"]
+        assert window.control("doctor.experiments_made")["value"].startswith("n=0")
+        assert not window.control("doctor.export")["enabled"]
+
+    window.click("doctor.subject.1")
+    window.wait("the questions", lambda m: any(c["id"] == "doctor.symptom_shown" for c in m["controls"]))
+    assert "Proved" not in window.control("doctor.conclusion")["value"]
+    window.choose("doctor.case", "A counter that no replay resets")
+    only_the_case("flag-not-reset")
+    # A visit to this case is about it, one to its twin would not be.
+    window.click("doctor.see_recorded")
+    shows_recorded(window, "A counter that no replay resets")
+    window.click("doctor.healthy")
+    only_the_case("flag-not-reset")
+    # The report that is chosen by name brings its subject with it.
+    window.choose("graphs.source", "visit 1")
+    window.wait("the visit", lambda m: any(
+        c["id"] == "doctor.conclusion" and c["value"].startswith("Proved: 3 grouped") for c in m["controls"]))
+    assert window.control("doctor.case") is None, "its subject is no case of the gallery"
+    window.choose("graphs.source", "recorded on")
+    shows_recorded(window, "A counter that no replay resets")
+    assert window.control("doctor.case")["value"] == "A counter that no replay resets"
 
 
 ASSETS = pathlib.Path(__file__).resolve().parents[2] / "assets"

@@ -69,6 +69,7 @@ def start(open_window):
     window.key("ctrl+3")
     window.click("graphs.view.3")
     window.click("doctor.subject.1")
+    window.choose("doctor.case", "Two grouped matmuls share one workspace")
     window.wait("the case", lambda m: any(c["id"] == "doctor.fetch" for c in m["controls"]))
     window.click("doctor.fetch")
     return window

@@ -160,6 +160,21 @@ class Gallery(Doctor):
     def cases(self):
         return [line.split()[0] for line in self.call(HEALTHY, "--list").stdout.splitlines()[1:]]
 
+    def listed(self, *arguments):
+        """Every case with its line; a symptom's heading and the questions are not indented."""
+        lines = self.call(HEALTHY, "gallery", *arguments).stdout.splitlines()[1:]
+        return {line.split()[0]: line for line in lines if line.startswith("  ")}
+
+    def test_the_cases_are_listed_by_symptom_below_the_questions_that_lead_to_them(self):
+        lines = self.call(HEALTHY, "gallery").stdout.splitlines()
+        symptoms = [line.split(":")[0] for before, line in zip(lines, lines[1:]) if not before]
+        self.assertEqual(symptoms, ["hangs", "wrong", "refused", "slow"])
+        question = lines.index("- Does the first replay end, and the second one never?")
+        self.assertTrue(lines[question + 1].startswith("  flag-not-reset"))
+        for at, line in enumerate(lines[1:], 1):
+            if line.startswith("  "):
+                self.assertRegex(lines[at - 1], r"^- .*\?$")
+
     def recorded(self, code, *arguments):
         """By a worker on which every replay is right: nothing can be proved."""
         path = self.path("made.session")
@@ -172,8 +187,8 @@ class Gallery(Doctor):
         path, done = self.recorded(FINDINGS, "--take", f"shared-workspace={shipped}")
         count = len(self.cases())
         self.assertIn(f"{count} of {count} visits in {path}", done.stdout)
-        lines = {line.split()[0]: line for line in self.call(HEALTHY, "gallery", "--file", path).stdout.splitlines()[1:]}
-        self.assertEqual(list(lines), self.cases())
+        lines = self.listed("--file", path)
+        self.assertEqual(sorted(lines), sorted(self.cases()))
         self.assertRegex(lines["shared-workspace"], r"NVIDIA H200 +proved +Two grouped matmuls")
         self.assertRegex(lines["flag-not-reset"], r"flag-not-reset +not proved +A counter")
         # The visit that was taken has kept what it has shown.
@@ -215,9 +230,9 @@ class Gallery(Doctor):
         path = os.path.join(ASSETS, "sessions", "gallery.session")
         if not os.path.exists(path):
             self.skipTest(f"there is no recording of: {', '.join(self.cases())}")
-        lines = self.call(HEALTHY, "gallery").stdout.splitlines()[1:]
-        self.assertEqual([line.split()[0] for line in lines if " proved " not in line], [])
-        self.assertEqual([line.split()[0] for line in lines], self.cases())
+        lines = self.listed()
+        self.assertEqual([case for case, line in lines.items() if " proved " not in line], [])
+        self.assertEqual(sorted(lines), sorted(self.cases()))
         self.assertLessEqual(os.path.getsize(path), 3_000_000)
 
 

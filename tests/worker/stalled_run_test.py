@@ -3,6 +3,7 @@
 Usage: stalled_run_test.py EXPERTSCOPE FAKE_WORKER
 """
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -97,6 +98,31 @@ class StalledRun(unittest.TestCase):
             with unittest.mock.patch.dict(os.environ, {"PATH": path}):
                 self.run_it(*options)
             self.assertEqual(os.path.exists(self.path("opened")), opened, named)
+
+    def test_what_the_debugger_reads_is_kept_by_the_recording(self):
+        debugger = self.path("cuda-gdb")
+        with open(debugger, "w", encoding="utf-8") as script:
+            script.write("""#!/bin/sh
+echo 'Opening GPU coredump: run.core'
+echo '[Current focus set to CUDA kernel 0, grid 9, block (5,0,0), thread (96,0,0), device 0, sm 14, warp 3, lane 0]'
+echo '#0  0x00007fffd5257000 in spin_kernel<<<(132,1,1),(384,1,1)>>> (flag=0x0) at spin.cu:12'
+printf '=> 0x7fffd5257030 <spin_kernel+48>:\\tBAR.SYNC.DEFER_BLOCKING 0x0 ;\\n'
+""")
+        os.chmod(debugger, stat.S_IRWXU)
+        with open(self.worker, "w", encoding="utf-8") as script:
+            script.write(f'#!/bin/sh\nFAKE_CORE_DUMP=$CUDA_COREDUMP_FILE exec "{FAKE_WORKER}" stall-in-run\n')
+        os.mkdir(self.path("dumps"))
+        session = self.path("stalled.session")
+        path = self.path("") + os.pathsep + os.environ["PATH"]
+        with unittest.mock.patch.dict(os.environ, {"PATH": path}):
+            output = " ".join(self.run_it("--core-dump", self.path("dumps"), "--record", session).split())
+        self.assertIn("spin_kernel<<<(132,1,1),(384,1,1)>>>, block (5,0,0), warp 3 on SM 14, at "
+                      "BAR.SYNC.DEFER_BLOCKING 0x0 (waits for a barrier of its thread block), spin.cu:12",
+                      output)
+        with contextlib.closing(sqlite3.connect(session)) as file:
+            self.assertEqual(file.execute("SELECT core_kernel, core_block, core_warp, core_instruction "
+                                          "FROM experiment_stalls").fetchall(),
+                             [("spin_kernel", "(5,0,0)", 3, "BAR.SYNC.DEFER_BLOCKING 0x0")])
 
     def test_a_factor_that_means_nothing_is_refused_before_a_worker_starts(self):
         done = subprocess.run([PROGRAM, "run", "--worker", self.worker, "--deadline_factor", "1"],

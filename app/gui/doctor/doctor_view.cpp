@@ -11,7 +11,10 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/doctor/core_view.h"
 #include "app/gui/doctor/replay_board.h"
+#include "app/gui/doctor/stall_timeline.h"
+#include "app/gui/graph/node_details.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "profiling/document/doctor_tables.h"
@@ -41,8 +44,7 @@ void wrapped(const std::string& text, ImU32 color) {
 }
 
 /// Everything that is known of an examined subject; returns its conclusion.
-std::string draw_report(const PanelContext& context, const profiling::DoctorReport& report,
-                        const GraphScene& scene) {
+std::string draw_report(const PanelContext& context, const profiling::DoctorReport& report) {
   const Theme& theme = context.theme;
   const std::string conclusion = report.conclusion;
   wrapped(conclusion, theme.colors.text);
@@ -60,8 +62,6 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
     wrapped(record.title + ": " + text, theme.colors.warn);
     controls::record(context, "doctor.stall", "why it stalled", "text", text,
                      ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-    draw_board(context, "##doctor.stalled", ImVec2(ImGui::GetContentRegionAvail().x, theme.px(40)),
-               record.outcome.stall.front().nodes, scene.graph() == nullptr ? nullptr : &scene);
     break;
   }
   if (const std::string cost = marker_cost_text(report); !cost.empty()) {
@@ -151,7 +151,9 @@ void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, G
   if (progress.board.empty()) return;
   const int clicked = draw_board(context, "##doctor.board", ImGui::GetContentRegionAvail(),
                                  progress.board, graph == nullptr ? nullptr : &scene);
-  if (clicked >= 0 && graph != nullptr) scene.choose_node(clicked);
+  if (clicked >= 0 && graph != nullptr) {
+    show_node(context, scene, {.graph = scene.graph_index(), .node = clicked});
+  }
 }
 
 CardSpec DoctorView::state_card(const PanelContext& context, GraphScene& scene) {
@@ -184,7 +186,7 @@ void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string conclusion;
   if (scene.report() != nullptr) {
-    conclusion = draw_report(context, *scene.report(), scene);
+    conclusion = draw_report(context, *scene.report());
   } else {
     conclusion = visit_refusal(news, context.view.link, context.view.hello);
     draw_nothing_examined(context, conclusion);
@@ -195,7 +197,10 @@ void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
 }
 
 void DoctorView::draw_nothing_examined(const PanelContext& context, const std::string& why) {
-  wrapped(why.empty() ? "Nothing examined yet." : why, context.theme.colors.dim_text);
+  const profiling::HazardCase* one = bar_.gallery_case();
+  std::string said = one == nullptr ? "Nothing examined yet." : "This case is not examined yet.";
+  if (!why.empty()) said = one == nullptr ? why : said + " " + why;
+  wrapped(said, context.theme.colors.dim_text);
   if (accent_button(
           context, "doctor.see_recorded", "See a recorded visit",
           {.tooltip = "A visit to a gallery program, recorded on a GPU: conclusion, cure, "
@@ -275,7 +280,7 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const auto proof = [&](const Area&) { return proof_card(context, scene); };
   const auto caption = [&scene] { return scene.caption(); };
   const profiling::HazardCase* one = bar_.gallery_case();
-  case_drawn_ = one != nullptr && scene.finding() < 0;
+  case_drawn_ = bar_.in_gallery() && scene.finding() < 0;
   if (case_drawn_) {
     // The case beside conclusion and findings, as high as both.
     CardPlan plan{.id = "doctor.stacked_case",
@@ -289,11 +294,14 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
                         last}};
     }
     plan.caption = caption;
-    return case_board_.draw(
-        context, cards, plan,
-        {state, findings,
-         [&](const Area&) { return findings_.case_card(context, *one, bar_.healthy()); },
-         experiments, proof});
+    return case_board_.draw(context, cards, plan,
+                            {state, findings,
+                             [&](const Area&) {
+                               return one == nullptr
+                                          ? symptoms_.card(context, bar_)
+                                          : findings_.case_card(context, *one, bar_.healthy());
+                             },
+                             experiments, proof});
   }
   // Conclusion, cure, findings, evidence, experiments, before and after: from left to right and
   // from top to bottom.
@@ -305,24 +313,74 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
             .parts = {{0.31F, theme.px(155), halves}, {0.33F, theme.px(165), halves}, last}};
   }
   plan.caption = caption;
-  board_.draw(context, cards, plan,
-              {state, [&](const Area&) { return cure_.card(context, scene); }, findings,
-               [&](const Area&) { return findings_.chosen_card(context, scene, bar_); },
-               experiments, proof});
+  std::vector<CardBoard::MakeCard> made = {
+      state,       [&](const Area&) { return cure_.card(context, scene); },
+      findings,    [&](const Area&) { return findings_.chosen_card(context, scene, bar_); },
+      experiments, proof};
+  const profiling::ExperimentRecord* hung =
+      scene.report() == nullptr ? nullptr : hung_experiment(*scene.report(), table_.selected);
+  hung_drawn_ = hung != nullptr;
+  if (!hung_drawn_) return board_.draw(context, cards, plan, made);
+  // A hung replay comes right after the conclusion, in the full width, which a core dump shares.
+  const profiling::Stall& stall = hung->outcome.stall.front();
+  std::vector<CardBoard::MakeCard> cards_of_hang;
+  if (!stall.nodes.empty()) {
+    cards_of_hang.push_back([&](const Area&) { return stall_card(context, scene, *hung); });
+  }
+  if (!stall.core_dump.empty()) {
+    cards_of_hang.push_back([&](const Area&) { return core_card(context, stall); });
+  }
+  const bool both = cards_of_hang.size() == 2;
+  const float board = stall_card_height(theme, *hung);
+  const float height = stall.core_dump.empty() ? board : std::max(board, theme.px(190));
+  // Next to shares of the height it gets what it needs, and more only if it folds nodes.
+  const float share = narrow ? height : stall.nodes.size() > 8 ? 0.3F : 0.0F;
+  CardPart row{share, height};
+  if (narrow && both) {
+    plan.parts.insert(plan.parts.begin() + 1, row);
+  } else if (both) {
+    row.parts = {{0.64F, width}, {0.36F, width}};
+  }
+  plan.id = narrow ? (both ? "doctor.stacked_core" : "doctor.stacked_hung")
+                   : (both ? "doctor.hung_core" : "doctor.hung");
+  plan.parts.insert(plan.parts.begin() + 1, row);
+  made.insert(made.begin() + (narrow ? 1 : 2), cards_of_hang.begin(), cards_of_hang.end());
+  hung_board_.draw(context, cards, plan, made);
 }
 
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
   const profiling::HazardCase* explained = bar_.gallery_case();
-  const float used = bar_.draw(context, area.at, area.size.x, scene) + theme.px(kGapSmall);
+  const profiling::DoctorReport* shown = examined(scene).report();
+  const float used =
+      bar_.draw(context, area.at, area.size.x, examined(scene)) + theme.px(kGapSmall);
   if (bar_.gallery_case() != explained) {
     // After choosing another case the user wants to read about it, or goes through the recorded
     // ones.
-    scene.choose_finding(-1);
     const auto& recorded = context.view.doctor.recorded_case;
-    if (recorded != nullptr && scene.report() == &recorded->report) bar_.show_recorded(context);
+    if (recorded != nullptr && shown == &recorded->report) bar_.show_recorded(context);
   }
-  draw_cards(context, area.below(used), scene);
+  draw_cards(context, area.below(used), examined(scene));
+}
+
+bool DoctorView::close_front() {
+  CardBoard& front = case_drawn_ ? case_board_ : hung_drawn_ ? hung_board_ : board_;
+  return front.restore();
+}
+
+GraphScene& DoctorView::examined(GraphScene& scene) {
+  const profiling::DoctorReport* report = scene.report();
+  return report == nullptr || bar_.is_about(report->snapshot.subject) ? scene : unexamined_;
+}
+
+void DoctorView::show_gallery(const PanelContext& context) {
+  const profiling::HazardCase* one = bar_.gallery_case();
+  bar_.show_gallery(context, one == nullptr ? profiling::hazard_cases().front() : *one);
+}
+
+void DoctorView::follow(const profiling::DoctorReport& report) {
+  // That of a visit which has just begun does not know its subject yet.
+  if (!report.snapshot.subject.empty()) bar_.follow(report.snapshot.subject);
 }
 
 }  // namespace app

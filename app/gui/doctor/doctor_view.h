@@ -11,6 +11,7 @@
 #include "app/gui/doctor/cure_view.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/doctor/finding_view.h"
+#include "app/gui/doctor/symptom_view.h"
 #include "app/gui/graph/graph_scene.h"
 #include "app/gui/plot/drawn_table.h"
 
@@ -18,14 +19,19 @@ namespace app {
 
 class DoctorView {
  public:
-  /// A gallery case chosen in the bar is explained until a finding is chosen.
+  /// In the gallery, questions lead from a symptom to a case, which is explained until a finding of
+  /// a visit to it is chosen. Reports about another subject than the case are not shown beside it.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
   /// Shows all cards again; false if none fills the view.
-  bool close_front() { return case_drawn_ ? case_board_.restore() : board_.restore(); }
-  /// The recorded visit to its first case.
-  void show_gallery(const PanelContext& context) { bar_.show_gallery(context); }
+  bool close_front();
+  /// The recorded visit to the chosen case of the gallery, else to its first.
+  void show_gallery(const PanelContext& context);
+  /// A report was put on screen, by the user or because it is new: chooses its subject.
+  void follow(const profiling::DoctorReport& report);
 
  private:
+  /// The scene, or one without a report if it shows another subject than the chosen case.
+  GraphScene& examined(GraphScene& scene);
   void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene);
   CardSpec state_card(const PanelContext& context, GraphScene& scene);
   void draw_conclusion(const PanelContext& context, ImVec2 room, const GraphScene& scene);
@@ -38,9 +44,13 @@ class DoctorView {
   ExamineBar bar_;
   CureView cure_;
   FindingView findings_;
+  SymptomView symptoms_;
+  GraphScene unexamined_{[] {}};  // never shows a report
   CardBoard board_;
   CardBoard case_board_;  // where a case of the gallery is explained, instead of cure and evidence
+  CardBoard hung_board_;  // of a report with a hung replay, which has a card more
   bool case_drawn_ = false;  // the board on screen is `case_board_`
+  bool hung_drawn_ = false;  // else, it is `hung_board_`
   plot::TableState table_;
   plot::DrawnTable experiments_;
   std::uint64_t shown_ = 0;

@@ -15,6 +15,7 @@ namespace app {
 namespace {
 
 constexpr float kTwoRows = 830.0F;  // grid pixels that the longer row takes
+constexpr const char* kNoCase = "Choose a case of the gallery first";
 
 }  // namespace
 
@@ -33,7 +34,27 @@ double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_
 const profiling::HazardCase* ExamineBar::gallery_case() const {
   const std::vector<profiling::HazardCase>& cases = profiling::hazard_cases();
   const auto index = static_cast<std::size_t>(case_);
-  return kind_ == 1 && index < cases.size() ? &cases[index] : nullptr;
+  return in_gallery() && case_ >= 0 && index < cases.size() ? &cases[index] : nullptr;
+}
+
+bool ExamineBar::is_about(const std::string& subject) const {
+  if (!in_gallery()) return true;
+  const profiling::HazardCase* one = gallery_case();
+  return one != nullptr && profiling::gallery_subject(subject) ==
+                               profiling::GallerySubject{.id = one->id, .healthy = healthy_};
+}
+
+void ExamineBar::choose_case(const profiling::HazardCase* one) {
+  kind_ = 1;
+  case_ = one == nullptr ? -1 : static_cast<int>(one - profiling::hazard_cases().data());
+}
+
+void ExamineBar::follow(const std::string& subject) {
+  const auto examined = profiling::gallery_subject(subject);
+  kind_ = examined ? 1 : 0;
+  if (!examined) return;
+  choose_case(profiling::find_hazard_case(examined->id));
+  healthy_ = examined->healthy;
 }
 
 double ExamineBar::p99_seconds(const PanelContext& context) const {
@@ -85,8 +106,9 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
                       {.tooltip = "What is captured and examined", .width = theme.px(230)});
   if (kind_ != 1 || narrow) draw_markers(context);
   if (kind_ != 1) return;
-  std::vector<std::string> titles;
+  std::vector<std::string> titles = {"Which case? By what you see"};
   for (const profiling::HazardCase& one : profiling::hazard_cases()) titles.push_back(one.title);
+  int choice = case_ + 1;
   if (narrow) {
     ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + row));
   } else {
@@ -94,17 +116,18 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   }
   const float kept = theme.px(narrow ? 250 : 350);
   controls::combo(
-      context, "doctor.case", "##case", case_, titles,
+      context, "doctor.case", "##case", choice, titles,
       {.tooltip = "Small programs with one known mistake each",
        .width = std::clamp(ImGui::GetContentRegionAvail().x - kept, theme.px(120), theme.px(380))});
+  case_ = choice - 1;
   ImGui::SameLine(0, theme.px(kGap));
   controls::checkbox(context, "doctor.healthy", "healthy twin", healthy_,
                      {.tooltip = "The same program without the mistake"});
   ImGui::SameLine(0, theme.px(kGap));
   if (controls::button(
           context, "doctor.show_recorded", "Recorded visit",
-          {.enabled = !healthy_,
-           .reason = "Only visits to the faulty programs are recorded",
+          {.enabled = case_ >= 0 && !healthy_,
+           .reason = case_ < 0 ? kNoCase : "Only visits to the faulty programs are recorded",
            .tooltip = "Shows the visit to this case that ships with the program; it was made on a "
                       "GPU, and showing it needs none"})) {
     show_recorded(context);
@@ -112,8 +135,8 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   if (!narrow) draw_markers(context);
 }
 
-void ExamineBar::show_gallery(const PanelContext& context) {
-  kind_ = 1;
+void ExamineBar::show_gallery(const PanelContext& context, const profiling::HazardCase& one) {
+  choose_case(&one);
   healthy_ = false;
   show_recorded(context);
 }
@@ -166,7 +189,8 @@ void ExamineBar::draw_deadline(const PanelContext& context) {
 }
 
 void ExamineBar::draw_buttons(const PanelContext& context, const GraphScene& scene) {
-  const std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
+  std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
+  if (why.empty() && in_gallery() && case_ < 0) why = kNoCase;
   const auto next = [&] { ImGui::SameLine(0, context.theme.px(kGap)); };
   const auto starter = [&](const char* id, const char* label, const char* tooltip, bool prove) {
     if (controls::button(context, id, label,

@@ -19,8 +19,12 @@ class ExamineBar {
  public:
   /// Draws two rows of controls, three or four where they have no room; returns the height used.
   float draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene);
-  /// Chooses the gallery, and shows the recorded visit to its case.
-  void show_gallery(const PanelContext& context);
+  /// Chooses the gallery and the case, and shows the recorded visit to it.
+  void show_gallery(const PanelContext& context, const profiling::HazardCase& one);
+  /// Null: none, the questions lead to one.
+  void choose_case(const profiling::HazardCase* one);
+  /// Chooses what was examined: a case of the gallery or its twin, else the request in the rail.
+  void follow(const std::string& subject);
   /// The recorded visit to the chosen case, if one of the gallery is chosen.
   void show_recorded(const PanelContext& context) const;
   /// The subject as currently chosen, with experiments for findings of these rules (empty = all).
@@ -30,7 +34,12 @@ class ExamineBar {
   /// captured for; if neither is known (an opened dot file), of the rail's request.
   VisitOrder order_for(const PanelContext& context, const GraphScene& scene,
                        const std::string& rule) const;
+  bool in_gallery() const { return kind_ == 1; }
+  /// Null outside the gallery, and until a case is chosen.
   const profiling::HazardCase* gallery_case() const;
+  /// Whether a report with this subject is about what is chosen. Outside the gallery any report is:
+  /// the request in the rail is what would be examined next.
+  bool is_about(const std::string& subject) const;
   bool healthy() const { return healthy_; }
 
  private:
@@ -42,8 +51,8 @@ class ExamineBar {
   /// 99th percentile of the run on screen; computed once per run.
   double p99_seconds(const PanelContext& context) const;
 
-  int kind_ = 0;  // 0 the request in the rail, 1 a case of the gallery
-  int case_ = 0;
+  int kind_ = 0;   // 0 the request in the rail, 1 a case of the gallery
+  int case_ = -1;  // index into hazard_cases(); -1 = none
   bool healthy_ = false;
   bool markers_ = true;
   int deadline_ = 0;

@@ -9,6 +9,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/graph/graph_words.h"
+#include "app/gui/graph/node_details.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
@@ -120,7 +121,7 @@ void FindingView::draw_entry(const PanelContext& context, GraphScene& scene, int
 
 void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
                              const profiling::Finding& finding) {
-  heading(context, "Nodes (a click shows them in Topology and Memory)");
+  heading(context, "Nodes (a click shows one in the topology)");
   const profiling::Snapshot& snapshot = scene.report()->snapshot;
   float x = 0.0F;
   const float room = ImGui::GetContentRegionAvail().x;
@@ -138,8 +139,7 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
     if (i > 0 && x + width < room) ImGui::SameLine(0, context.theme.px(kGapSmall));
     x = i > 0 && x + width < room ? x + width + context.theme.px(kGapSmall) : width;
     if (controls::button(context, fmt::format("doctor.node.{}", i).c_str(), cut.c_str())) {
-      scene.show_graph(node.graph);
-      scene.choose_node(node.node);
+      show_node(context, scene, node);
     }
   }
   if (finding.nodes.size() > kNodesShown) {
@@ -273,6 +273,10 @@ CardSpec FindingView::case_card(const PanelContext& context, const profiling::Ha
     show_wrapped(one.mistake);
     heading(context, "What the user sees");
     show_wrapped(one.symptom);
+    heading(context, "Questions that lead to it");
+    for (const profiling::HazardSign& sign : one.signs) {
+      show_wrapped(fmt::format("- {}: {}", profiling::name_of(sign.symptom), sign.question));
+    }
     heading(context, "What the healthy twin does instead");
     show_wrapped(one.cure);
     heading(context, "Expected");

@@ -41,10 +41,15 @@ class ReportSources {
   const ReportSource* chosen() const;
   int index() const;
   void choose(int index);
+  /// How often another one was put on screen, by the user or because it is new.
+  int changes() const { return changes_; }
 
  private:
+  void put_on_screen(std::string key);
+
   std::vector<ReportSource> all_;
   std::string key_;
+  int changes_ = 0;
   std::size_t visits_ = 0;
   std::string session_path_;
   int files_opened_ = 0;
@@ -86,17 +91,24 @@ void ReportSources::follow(const SessionView& view) {
   const bool another_session = std::exchange(session_path_, path) != path;
   const std::size_t visits = std::exchange(visits_, view.visits.size());
   if (view.visits.size() > visits && !another_session) {
-    key_ = fmt::format("visit {}", view.visits.size());
+    put_on_screen(fmt::format("visit {}", view.visits.size()));
   } else if (another_session && !view.visits.empty()) {
     // A proof says more than the rules can about any run's graph.
     const std::size_t first = most_certain(view.visits);
     if (news.run_report == nullptr || holds_proof(view.visits[first]->report)) {
-      key_ = fmt::format("visit {}", first + 1);
+      put_on_screen(fmt::format("visit {}", first + 1));
     }
   }
-  if (std::exchange(files_opened_, news.files_opened) != news.files_opened) key_ = "file";
-  if (std::exchange(recorded_shown_, news.recorded_shown) != news.recorded_shown) key_ = "recorded";
-  if (!std::exchange(busy_, news.busy && news.so_far != nullptr) && busy_) key_ = "now";
+  if (std::exchange(files_opened_, news.files_opened) != news.files_opened) put_on_screen("file");
+  if (std::exchange(recorded_shown_, news.recorded_shown) != news.recorded_shown) {
+    put_on_screen("recorded");
+  }
+  if (!std::exchange(busy_, news.busy && news.so_far != nullptr) && busy_) put_on_screen("now");
+}
+
+void ReportSources::put_on_screen(std::string key) {
+  key_ = std::move(key);
+  ++changes_;
 }
 
 const ReportSource* ReportSources::chosen() const {
@@ -113,7 +125,7 @@ int ReportSources::index() const {
 
 void ReportSources::choose(int index) {
   const auto at = static_cast<std::size_t>(index);
-  if (index >= 0 && at < all_.size()) key_ = all_[at].key;
+  if (index >= 0 && at < all_.size()) put_on_screen(all_[at].key);
 }
 
 /// Names of its views, in their order on screen.
@@ -141,6 +153,7 @@ class GraphsPanel : public PagePanel {
 
   std::string session_path_;
   int files_opened_ = 0;
+  int followed_changes_ = 0;
   ReportSources sources_;
   GraphScene scene_;
   ReplaysView replays_;
@@ -292,6 +305,10 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
               source == nullptr ? nullptr : source->run,
               source == nullptr ? nullptr : source->request);
   scene_.tick();
+  if (std::exchange(followed_changes_, sources_.changes()) != sources_.changes() &&
+      scene_.report() != nullptr) {
+    doctor_.follow(*scene_.report());
+  }
   const Theme& theme = context.theme;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   draw_tabs(context, size.x);

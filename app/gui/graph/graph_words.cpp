@@ -157,7 +157,9 @@ std::string stall_text(const profiling::Snapshot& snapshot, const profiling::Sta
     text += " Last finished: " + node_title(snapshot.step, *graph, stall.last_finished) + ".";
   }
   if (!stall.evidence.empty()) text += " Evidence: " + stall.evidence + ".";
-  if (!stall.core_dump.empty()) text += " Core dump: " + stall.core_dump + ".";
+  if (stall.core_dump.empty()) return text;
+  const std::string place = profiling::core_place_text(stall.core);
+  text += " Core dump: " + (place.empty() ? "" : place + "; ") + stall.core_dump + ".";
   return text;
 }
 

@@ -77,6 +77,12 @@ void line(const PanelContext& context, const char* label, const std::string& val
 
 }  // namespace
 
+void show_node(const PanelContext& context, GraphScene& scene, profiling::NodeRef node) {
+  scene.show_graph(node.graph);
+  scene.choose_node(node.node);
+  context.commands.push_back(ShowPage{Page::Graphs, "topology"});
+}
+
 void NodeDetails::follow(const PanelContext& context, const GraphScene& scene) {
   const bool complete = scene.facts() != nullptr;
   if (shown_ == scene.generation() && node_ == scene.node() && finding_ == scene.finding() &&

@@ -8,6 +8,10 @@
 
 namespace app {
 
+/// Chooses the node, and shows it in the topology with its details: what a click on a node does
+/// where there is neither.
+void show_node(const PanelContext& context, GraphScene& scene, profiling::NodeRef node);
+
 class NodeDetails {
  public:
   /// The scene outlives the card.

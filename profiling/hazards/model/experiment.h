@@ -10,6 +10,7 @@
 
 #include "engine/model/fields.h"
 #include "engine/model/stage.h"
+#include "profiling/hazards/model/core_place.h"
 #include "profiling/hazards/model/snapshot.h"
 
 namespace profiling {
@@ -204,6 +205,7 @@ struct Stall {
   /// How the kind was determined: "a probe kernel on another stream finished in ...".
   std::string evidence = {};
   std::string core_dump = {};  // path on the worker's machine; empty = none
+  CorePlace core = {};         // what was read in it
   bool operator==(const Stall&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -217,7 +219,8 @@ struct Stall {
         engine::field<&Stall::last_finished>({.low = -1, .high = engine::kMaxGraphNodes}),
         engine::field<&Stall::kind>(),
         engine::field<&Stall::evidence>(),
-        engine::field<&Stall::core_dump>(engine::kPath)};
+        engine::field<&Stall::core_dump>(engine::kPath),
+        engine::field<&Stall::core>({.sparse = true})};
   }
 };
 

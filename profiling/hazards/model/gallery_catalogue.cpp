@@ -17,6 +17,9 @@ std::vector<HazardCase> memory_cases() {
                   "for some experts, and nothing reports it.",
        .cure = "Each matmul in a graph has its own workspace. A newer cuBLASLt does "
                "without.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Is the first replay right, and a later grouped matmul wrong for "
+                              "some experts from the second on?"}},
        .rule = "shared-workspace",
        .plain = Verdict::Wrong,
        .library = "13.5.1.27 or 13.6.0.2"},
@@ -28,6 +31,8 @@ std::vector<HazardCase> memory_cases() {
        .symptom = "The first replay is correct. The second spins forever: the counter starts where "
                   "the first one left it and never reaches the number that the blocks wait for.",
        .cure = "A memset before the kernel, captured with it.",
+       .signs = {{.symptom = Symptom::Hangs,
+                  .question = "Does the first replay end, and the second one never?"}},
        .rule = "unreset-counter",
        .plain = Verdict::Hung,
        .library = {}},
@@ -39,6 +44,9 @@ std::vector<HazardCase> memory_cases() {
        .symptom =
            "The step's own output is correct, but every replay overwrites the user's tensor.",
        .cure = "The workspace belongs to the graph and lives as long as the graph.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Is the step right, and a tensor that was allocated after the "
+                              "capture overwritten?"}},
        .rule = "freed-memory",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -51,6 +59,9 @@ std::vector<HazardCase> memory_cases() {
        .symptom = "The step's own outputs are correct, but every replay overwrites the tensor that "
                   "got the old address.",
        .cure = "The workspace has its final size before the capture starts.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Is the step right, and did a workspace grow during the capture, so "
+                              "that a tensor has its old address?"}},
        .rule = "freed-memory",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -62,6 +73,9 @@ std::vector<HazardCase> memory_cases() {
        .symptom = "The backward graph overwrites the activation before it reads it: the weight "
                   "gradient is wrong in every replay.",
        .cure = "The program keeps the activation until the backward graph is captured too.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Was the saved activation released before the backward graph was "
+                              "captured, and is dW wrong in every replay?"}},
        .rule = "pool-alias",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -74,6 +88,8 @@ std::vector<HazardCase> memory_cases() {
        .symptom = "The first replay is correct. The second is refused: the allocation of the first "
                   "still exists.",
        .cure = "The free is captured too, or the memory is allocated before the capture.",
+       .signs = {{.symptom = Symptom::Refused,
+                  .question = "Is the first replay right, and the second launch refused?"}},
        .rule = "unfreed-allocation",
        .plain = Verdict::Refused,
        .library = {}},
@@ -91,6 +107,9 @@ std::vector<HazardCase> baked_cases() {
                   "either: every replay restores the old addresses.",
        .symptom = "Correct until the array is modified; then experts read each other's rows.",
        .cure = "A kernel computes the addresses from the row offsets, on the device.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Do experts read the rows of others after the host has changed its "
+                              "array of addresses?"}},
        .rule = "host-array",
        .plain = Verdict::Right,
        .library = {}},
@@ -102,6 +121,9 @@ std::vector<HazardCase> baked_cases() {
        .symptom = "Correct until the staging memory has its next user; then the step computes with "
                   "that user's values.",
        .cure = "The input is copied outside the graph, into persistent device memory.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Does the step compute with values that were put into its staging "
+                              "memory for something else?"}},
        .rule = "dead-host-source",
        .plain = Verdict::Right,
        .library = {}},
@@ -113,6 +135,9 @@ std::vector<HazardCase> baked_cases() {
        .symptom = "Every replay uses the first scale, whatever the schedule says.",
        .cure =
            "The kernel reads the scale from device memory, which the host writes between steps.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question =
+                      "Does every replay use the first step's scale, whatever the schedule says?"}},
        .rule = "baked-scalar",
        .plain = Verdict::Right,
        .library = {}},
@@ -124,6 +149,10 @@ std::vector<HazardCase> baked_cases() {
        .symptom = "When an expert gets more rows than any had at the capture, its last rows are "
                   "never computed.",
        .cure = "The grid depends on the capacity; the kernel reads the splits on the device.",
+       .signs =
+           {{.symptom = Symptom::Wrong,
+             .question =
+                 "Are an expert's last rows missing once it gets more rows than at the capture?"}},
        .rule = "baked-launch",
        .plain = Verdict::Right,
        .library = {}},
@@ -140,6 +169,9 @@ std::vector<HazardCase> order_cases() {
                   "(cudaGridDependencySynchronize).",
        .symptom = "The consumer reads rows that the producer has not written yet.",
        .cure = "The consumer waits before its first read, or is launched without the attribute.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question =
+                      "Is it right without programmatic stream serialization, and wrong with it?"}},
        .rule = "programmatic-without-wait",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -151,6 +183,9 @@ std::vector<HazardCase> order_cases() {
        .symptom = "Correct as long as the writer happens to be the faster branch. A busier device "
                   "or another clock makes occasional steps wrong.",
        .cure = "The reading branch waits for an event that is recorded after the writer.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question =
+                      "Does the step fork to a second stream, and is it wrong only now and then?"}},
        .rule = "unordered-access",
        .plain = Verdict::Right,
        .library = {}},
@@ -161,6 +196,9 @@ std::vector<HazardCase> order_cases() {
                   "wait for it: eager steps synchronise the device at the end anyway.",
        .symptom = "The capture cannot be ended: cudaErrorStreamCaptureUnjoined.",
        .cure = "An event after the branch's last kernel, which the first stream waits for.",
+       .signs = {{.symptom = Symptom::Refused,
+                  .question =
+                      "Is the end of the capture refused, after a fork to a second stream?"}},
        .rule = "unjoined-capture",
        .plain = Verdict::Refused,
        .library = {}},
@@ -169,10 +207,20 @@ std::vector<HazardCase> order_cases() {
        .title = "A kernel is loaded during a capture",
        .mistake = "The warm-up runs a different instance of the kernel from the capture, so the "
                   "captured one is loaded when the capture first launches it.",
-       .symptom = "Often none. Loading may synchronise, so the capture can fail, or a host thread "
-                  "can wait forever if another one occupies the device.",
+       .symptom =
+           "Often only that this capture is slower. Loading may synchronise, so the capture can "
+           "fail, or a host thread can wait forever if another one occupies the device.",
        .cure = "Every kernel is launched once before the capture, or all are loaded at the start "
                "(CUDA_MODULE_LOADING=EAGER).",
+       .signs = {{.symptom = Symptom::Slow,
+                  .question =
+                      "Is the first capture slow, and the next one in the same process not?"},
+                 {.symptom = Symptom::Hangs,
+                  .question = "Does the capture itself never end, while another thread keeps the "
+                              "device busy?"},
+                 {.symptom = Symptom::Refused,
+                  .question = "Does the capture fail only in a process that has not launched the "
+                              "kernel before?"}},
        .rule = "lazy-load",
        .plain = Verdict::Right,
        .library = {}},
@@ -182,6 +230,10 @@ std::vector<HazardCase> order_cases() {
        .mistake = "The step copies the splits to the host and waits for them, to size its launch.",
        .symptom = "The capture is refused: cudaErrorStreamCaptureUnsupported.",
        .cure = "The launch is sized by the capacity and the splits stay on the device.",
+       .signs =
+           {{.symptom = Symptom::Refused,
+             .question =
+                 "Is it refused where the host copies a value from the device and waits for it?"}},
        .rule = "sync-in-capture",
        .plain = Verdict::Refused,
        .library = {}},
@@ -202,6 +254,9 @@ std::vector<HazardCase> graphs_cases() {
            "is wrong, and eager steps are right.",
        .cure = "The program keeps the activation until backward is captured, and as long as the "
                "graphs are replayed.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Does other work, such as a loss, run between the forward and the "
+                              "backward graph, and is dW what it left there?"}},
        .rule = "freed-between-graphs",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -212,6 +267,10 @@ std::vector<HazardCase> graphs_cases() {
                   "they do in eager steps, one after the other. Their replays run on two streams.",
        .symptom = "Each overwrites what the other has in the workspace, whenever they overlap.",
        .cure = "Each graph has its own workspace. An event between the replays would do as well.",
+       .signs =
+           {{.symptom = Symptom::Wrong,
+             .question =
+                 "Is each graph right alone, and wrong when two are replayed at the same time?"}},
        .rule = "overlapping-graphs",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -226,6 +285,9 @@ std::vector<HazardCase> graphs_cases() {
                   "gradient is wrong in every replay.",
        .cure = "The graphs are captured in the order in which the step replays them, so that both "
                "micro-batches in flight have memory of their own.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question =
+                      "Is the gradient right with one micro-batch in flight, and wrong with two?"}},
        .rule = "replay-order",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -241,6 +303,8 @@ std::vector<HazardCase> graphs_cases() {
        .cure =
            "A graph for every expert. A kernel that reads the expert's index from device memory "
            "would do as well.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Is every expert scaled by the amax of the expert before it?"}},
        .rule = "baked-index",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -269,6 +333,30 @@ const HazardCase* find_hazard_case(const std::string& id) {
   const auto found = std::find_if(cases.begin(), cases.end(),
                                   [&](const HazardCase& hazard) { return hazard.id == id; });
   return found == cases.end() ? nullptr : &*found;
+}
+
+std::string_view words_of(Symptom symptom) {
+  switch (symptom) {
+    case Symptom::Hangs:
+      return "A replay or the capture never ends";
+    case Symptom::Wrong:
+      return "Results are wrong or change from replay to replay, and nothing reports it";
+    case Symptom::Refused:
+      return "The capture or a launch fails with an error";
+    case Symptom::Slow:
+      return "Results are right, and it takes longer than it should";
+  }
+  return "";
+}
+
+std::vector<SymptomLead> leads_of(Symptom symptom) {
+  std::vector<SymptomLead> leads;
+  for (const HazardCase& hazard : hazard_cases()) {
+    for (const HazardSign& sign : hazard.signs) {
+      if (sign.symptom == symptom) leads.push_back({.hazard = &hazard, .question = &sign.question});
+    }
+  }
+  return leads;
 }
 
 std::string subject_title(const GallerySubject& subject) {

@@ -63,6 +63,16 @@ OrderedJson json_of(const Finding& finding) {
           {"proof", finding.proof.words}};
 }
 
+OrderedJson json_of(const std::string& path, const CorePlace& core) {
+  if (path.empty()) return nullptr;
+  return {{"path", path},          {"kernel", core.kernel},
+          {"launch", core.launch}, {"block", core.block},
+          {"thread", core.thread}, {"sm", core.sm},
+          {"warp", core.warp},     {"lane", core.lane},
+          {"pc", core.pc},         {"instruction", core.instruction},
+          {"source", core.source}, {"missing", core.missing}};
+}
+
 OrderedJson json_of(const std::vector<Stall>& stalls) {
   if (stalls.empty()) return nullptr;
   const Stall& stall = stalls.front();
@@ -73,7 +83,8 @@ OrderedJson json_of(const std::vector<Stall>& stalls) {
           {"p99_seconds", stall.p99_seconds},
           {"last_finished", stall.last_finished},
           {"kind", name_of(stall.kind)},
-          {"evidence", stall.evidence}};
+          {"evidence", stall.evidence},
+          {"core_dump", json_of(stall.core_dump, stall.core)}};
 }
 
 OrderedJson json_of(const MarkerCost& cost) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "profiling/hazards/model/gallery_catalogue.h"
@@ -47,6 +48,49 @@ TEST(GalleryCatalogue, FindsCasesByName) {
   }
   EXPECT_EQ(find_hazard_case("no-such-case"), nullptr);
   EXPECT_EQ(find_hazard_case(""), nullptr);
+}
+
+TEST(GalleryCatalogue, EveryCaseIsLedToByAQuestionOfItsOwn) {
+  std::set<std::string> questions;
+  for (const HazardCase& hazard : hazard_cases()) {
+    SCOPED_TRACE(hazard.id);
+    ASSERT_FALSE(hazard.signs.empty());
+    std::set<Symptom> symptoms;
+    for (const HazardSign& sign : hazard.signs) {
+      EXPECT_TRUE(symptoms.insert(sign.symptom).second) << "two questions of one symptom";
+      EXPECT_TRUE(questions.insert(sign.question).second) << "asked for another case too";
+      EXPECT_EQ(sign.question.back(), '?') << sign.question;
+      EXPECT_LE(sign.question.size(), 120U) << "a short question";
+    }
+    // What plain replays do is what people see first.
+    const std::map<Verdict, Symptom> seen = {{Verdict::Hung, Symptom::Hangs},
+                                             {Verdict::Wrong, Symptom::Wrong},
+                                             {Verdict::Refused, Symptom::Refused}};
+    if (seen.contains(hazard.plain)) {
+      EXPECT_EQ(hazard.signs.front().symptom, seen.at(hazard.plain));
+    }
+  }
+}
+
+TEST(GalleryCatalogue, EverySymptomLeadsToItsCases) {
+  std::size_t leads = 0;
+  std::set<std::string> reached;
+  for (std::size_t i = 0; i < enum_names(Symptom{}).size(); ++i) {
+    const auto symptom = static_cast<Symptom>(i);
+    EXPECT_FALSE(words_of(symptom).empty());
+    EXPECT_FALSE(leads_of(symptom).empty()) << enum_names(symptom)[i];
+    for (const SymptomLead& lead : leads_of(symptom)) {
+      ++leads;
+      reached.insert(lead.hazard->id);
+      EXPECT_TRUE(std::ranges::any_of(lead.hazard->signs, [&](const HazardSign& sign) {
+        return sign.symptom == symptom && &sign.question == lead.question;
+      }));
+    }
+  }
+  EXPECT_EQ(reached.size(), hazard_cases().size());
+  std::size_t signs = 0;
+  for (const HazardCase& hazard : hazard_cases()) signs += hazard.signs.size();
+  EXPECT_EQ(leads, signs);
 }
 
 TEST(GalleryCatalogue, OnlyTheSharedWorkspaceNeedsALibrary) {

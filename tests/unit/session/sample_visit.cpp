@@ -199,6 +199,17 @@ Outcome outcome_of(Dice& dice, const Snapshot& snapshot) {
   stall.kind = dice.pick(StallKind::Unknown);
   stall.evidence = dice.text("evidence");
   stall.core_dump = dice.text("core dump");
+  stall.core = {.kernel = dice.text("kernel"),
+                .launch = "<<<(1,1,1),(32,1,1)>>>",
+                .block = "(0,1,0)",
+                .thread = "(31,0,0)",
+                .sm = dice.number(-1, 131),
+                .warp = dice.number(-1, 63),
+                .lane = dice.number(-1, 31),
+                .pc = 0x7f'd525'7030,
+                .instruction = dice.text("instruction"),
+                .source = dice.text("source"),
+                .missing = dice.text("missing")};
   outcome.stall.push_back(std::move(stall));
   return outcome;
 }
