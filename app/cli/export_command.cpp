@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
@@ -24,6 +26,8 @@ struct ExportOptions {
   std::string chrome;
   std::string csv;
   std::string page;
+  std::string joined;
+  std::vector<std::string> others;  // recordings that follow in `joined`
   bool with_paths = false;
   int run = 0;  // 0 = all
   double from_ms = -std::numeric_limits<double>::infinity();
@@ -57,6 +61,33 @@ engine::Status write_page(const profiling::Session& session, const ExportOptions
   return file.commit();
 }
 
+/// Everything of the recordings, one after the other, in a new one.
+engine::Status write_joined(const profiling::Session& session, const ExportOptions& options) {
+  ENGINE_ASSIGN(const std::unique_ptr<profiling::SessionWriter> writer,
+                profiling::SessionWriter::create(options.joined));
+  const auto append = [&writer](const profiling::Session& one) {
+    engine::Status status;
+    profiling::for_each_kind(one, [&]<class Recorded>(const std::vector<Recorded>& records) {
+      for (const Recorded& record : records) {
+        if (status.ok()) status = writer->append(record);
+      }
+    });
+    return status;
+  };
+  const auto append_all = [&]() -> engine::Status {
+    ENGINE_TRY(append(session));
+    for (const std::string& path : options.others) {
+      ENGINE_ASSIGN(const profiling::Session other, profiling::open_session(path));
+      warn_if_incomplete(path, other.doubt);
+      ENGINE_TRY(append(other));
+    }
+    return {};
+  };
+  const engine::Status appended = append_all();
+  ENGINE_TRY(writer->close());
+  return appended;
+}
+
 /// A range that holds nothing would give a trace that says nothing.
 engine::Status check_range(const profiling::Session& session, const ExportOptions& options) {
   if (options.chrome.empty() || !std::isfinite(options.from_ms)) return {};
@@ -88,7 +119,7 @@ int export_session(const ExportOptions& options) {
   const engine::Result<profiling::Session> session = profiling::open_session(options.session);
   if (!session.ok()) return report(session.error());
   warn_if_incomplete(options.session, session.value().doubt);
-  for (const std::string& file : {options.chrome, options.page}) {
+  for (const std::string& file : {options.chrome, options.page, options.joined}) {
     if (file.empty()) continue;
     if (const engine::Status free = engine::require_new_file(file); !free.ok()) {
       return report(free.error());
@@ -118,6 +149,11 @@ int export_session(const ExportOptions& options) {
     if (!written.ok()) return report(written.error());
     print("{}\n", options.page);
   }
+  if (!options.joined.empty()) {
+    const engine::Status written = write_joined(session.value(), options);
+    if (!written.ok()) return report(written.error());
+    print("{}\n", options.joined);
+  }
   return kExitOk;
 }
 
@@ -125,7 +161,8 @@ int export_session(const ExportOptions& options) {
 
 void add_export_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
-      "export", "Write a recording as a page to share, a Chrome trace or CSV tables");
+      "export",
+      "Write a recording as a page to share, a Chrome trace, CSV tables, or several as one");
   const auto options = std::make_shared<ExportOptions>();
   command.add_option("session", options->session, "Recording")->required()->check(existing_file());
   CLI::Option_group* targets = command.add_option_group("Targets");
@@ -143,7 +180,17 @@ void add_export_command(CLI::App& program, Action& chosen) {
                        "One page for people without the program: charts, tables, findings, the "
                        "requests; no script, nothing loaded from elsewhere")
           ->option_text("OUT.html");
-  targets->require_option(1, 3);
+  CLI::Option* joined =
+      targets
+          ->add_option("--session", options->joined,
+                       "A recording with everything of this one, then of those of --add")
+          ->option_text("OUT.session");
+  targets->require_option(1, 4);
+  command
+      .add_option("--add", options->others, "Another recording, whose runs follow; may be repeated")
+      ->option_text("FILE")
+      ->needs(joined)
+      ->check(existing_file());
   command
       .add_flag("--with-paths", options->with_paths,
                 "Page: also folders, this machine's name and its user's, which are left out "

@@ -120,6 +120,19 @@ class Exported(unittest.TestCase):
                 tables[name.removesuffix(".csv")] = list(csv.DictReader(file))
         return tables
 
+    def test_several_recordings_become_one(self):
+        both = os.path.join(self.folder.name, "both.session")
+        bug = os.path.join(ASSETS, "sessions", "workspace_bug.session")
+        call("export", self.sessions[1], "--session", both, "--add", self.sessions[1], "--add", bug)
+        counts = {}
+        for path in (self.sessions[1], bug, both):
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+                counts[path] = [db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]
+                                for table in ("runs", "comparisons", "visits", "records")]
+        cpu, visits, joined = counts.values()
+        self.assertEqual(joined, [2 * a + b for a, b in zip(cpu, visits)])
+        self.assertGreater(joined[1] * joined[2] * joined[3], 0)
+
     def test_a_recording_that_may_be_incomplete_says_so(self):
         session = os.path.join(tempfile.mkdtemp(dir=self.folder.name), "unclosed.session")
         shutil.copyfile(os.path.join(ASSETS, "sessions", "h200_layer.session"), session)
