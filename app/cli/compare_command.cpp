@@ -105,6 +105,13 @@ void add_compare_command(CLI::App& program, Action& chosen) {
                   "First column of the sample")
       ->capture_default_str();
   command
+      .add_option("--sample-rows", options->comparison.sample_rows,
+                  "With --sample-columns: the sample is around the largest element of a region of "
+                  "this size, which begins at --sample-row and --sample-column")
+      ->option_text("INT");
+  command.add_option("--sample-columns", options->comparison.sample_columns, "See --sample-rows")
+      ->option_text("INT");
+  command
       .add_option("--output", options->output,
                   "Record the comparison to this file, which must not exist yet")
       ->option_text("SESSION");

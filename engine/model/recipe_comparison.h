@@ -28,6 +28,10 @@ struct ComparisonRequest {
   std::vector<Recipe> recipes = {};  // see compared_recipes()
   std::int64_t sample_row = 0;       // first row and column of the sample, cut to the operand
   std::int64_t sample_column = 0;
+  /// Above 0: the sample is instead around the largest finite |x| of the region of this size that
+  /// begins there (largest_element()).
+  std::int64_t sample_rows = 0;
+  std::int64_t sample_columns = 0;
   int timed_launches = 20;  // per recipe and direction; 0 = numerics only
   std::optional<StepSeries> series = {};
   bool operator==(const ComparisonRequest&) const = default;
@@ -41,6 +45,9 @@ struct ComparisonRequest {
         engine::field<&ComparisonRequest::sample_row>(
             {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
         engine::field<&ComparisonRequest::sample_column>({.low = 0, .high = kMaxDimension}),
+        engine::field<&ComparisonRequest::sample_rows>(
+            {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+        engine::field<&ComparisonRequest::sample_columns>({.low = 0, .high = kMaxDimension}),
         engine::field<&ComparisonRequest::timed_launches>({.low = 0, .high = kMaxTimedLaunches}),
         engine::field<&ComparisonRequest::series>()};
   }

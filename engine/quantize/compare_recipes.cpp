@@ -39,8 +39,21 @@ class Comparison {
     result_.splits = shape.splits;
     operand_ = compared_operand(result_.request, result_.splits);
     ENGINE_ASSIGN(input_, side_.load(result_.request.request, operand_, progress_));
+    place_sample();
     result_.copy_bytes = 2 * operand_.elements() * element_bytes(input_.type);
     return {};
+  }
+
+  /// The same for every report.
+  void place_sample() {
+    const ComparisonRequest& request = result_.request;
+    sample_ = {request.sample_row, request.sample_column};
+    if (request.sample_rows == 0 || request.sample_columns == 0) return;
+    const ElementPlace largest =
+        largest_element(input_, sample_, request.sample_rows, request.sample_columns);
+    // With a few neighbours before it.
+    sample_ = {std::max<std::int64_t>(largest.row - 2, 0),
+               std::max<std::int64_t>(largest.column - 2, 0)};
   }
 
   Status add_report(const Recipe& recipe, Direction direction) {
@@ -69,8 +82,7 @@ class Comparison {
     show(Stage::Check);
     unpack_operand(view, unpacked_);
     measure_report(input_, layout, view, operand_.rows, unpacked_, amax, report);
-    report.sample = sample_operand(input_, unpacked_, result_.request.sample_row,
-                                   result_.request.sample_column);
+    report.sample = sample_operand(input_, unpacked_, sample_.row, sample_.column);
     report.code_bytes = written_code_bytes(layout, operand_.rows, operand_.columns);
     report.scale_bytes = written_scale_bytes(layout, operand_.rows, operand_.columns);
     report.moved_bytes =
@@ -109,6 +121,7 @@ class Comparison {
   RecipeComparison result_;
   ComparedOperand operand_;
   kernels::GroupedInput input_;  // on the host
+  ElementPlace sample_;          // first row and column of every sample
   UnpackedOperand unpacked_;
   double done_ = 0.0;
 };

@@ -274,6 +274,23 @@ void measure_report(const kernels::GroupedInput& input, const OperandLayout& lay
   report.waste = total_waste(waste);
 }
 
+ElementPlace largest_element(const kernels::GroupedInput& input, ElementPlace first,
+                             std::int64_t rows, std::int64_t columns) {
+  const std::int64_t last_row = std::min(first.row + rows, input.row_offsets[input.num_groups]);
+  const std::int64_t last_column = std::min(first.column + columns, input.columns);
+  ElementPlace largest = first;
+  float amax = -1.0F;
+  for (std::int64_t r = first.row; r < last_row; ++r) {
+    for (std::int64_t c = first.column; c < last_column; ++c) {
+      const float magnitude = std::abs(element_value(input, r * input.columns + c));
+      if (magnitude <= amax || !std::isfinite(magnitude)) continue;
+      amax = magnitude;
+      largest = {r, c};
+    }
+  }
+  return largest;
+}
+
 QuantizationSample sample_operand(const kernels::GroupedInput& input,
                                   const UnpackedOperand& operand, std::int64_t row,
                                   std::int64_t column) {

@@ -57,6 +57,16 @@ void measure_report(const kernels::GroupedInput& input, const OperandLayout& lay
                     const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report);
 
+/// Where an element is in an operand.
+struct ElementPlace {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+};
+/// The largest finite |x| of the region of this size at `first`, cut to the operand; of equal ones
+/// the first, row by row. `first` if the region holds none.
+ElementPlace largest_element(const kernels::GroupedInput& input, ElementPlace first,
+                             std::int64_t rows, std::int64_t columns);
+
 /// A corner of at most kMaxSampleSide x kMaxSampleSide elements; near the operand's end it moves up
 /// and left to keep its size.
 QuantizationSample sample_operand(const kernels::GroupedInput& input,

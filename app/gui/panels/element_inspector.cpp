@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
@@ -221,34 +222,38 @@ bool can_inspect(const NumericsModel& model) {
   return is_linear_operand(model.operand()) || model.operand() == engine::StepTensor::WDown;
 }
 
-engine::ComparisonRequest inspection_order(const NumericsModel& model, std::int64_t row,
-                                           std::int64_t column) {
+engine::ComparisonRequest inspection_order(const NumericsModel& model,
+                                           const OperandRegion& region) {
   return {.request = step_of(model),
           .weights = is_weights(model.operand()),
           .gradients = model.operand() == engine::StepTensor::DY,
           .recipes = {model.recipe()},
-          .sample_row = row,
-          .sample_column = column,
+          .sample_row = region.row,
+          .sample_column = region.column,
+          .sample_rows = region.rows,
+          .sample_columns = region.columns,
           .timed_launches = 0};
 }
 
 bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model) {
   return is_inspection(done) && can_inspect(model) &&
-         answers(done, inspection_order(model, done.sample_row, done.sample_column));
+         answers(done, inspection_order(model, {done.sample_row, done.sample_column,
+                                                done.sample_rows, done.sample_columns}));
 }
 
-void RunInspector::go_to(const PanelContext& context, const NumericsModel& model, std::int64_t row,
-                         std::int64_t column) {
+void RunInspector::go_to(const PanelContext& context, const NumericsModel& model,
+                         const OperandRegion& region) {
   if (!can_inspect(model)) return;
   chosen_ = true;
   waiting_ = true;
-  row_ = row;
-  column_ = column;
+  row_ = region.row;
+  column_ = region.column;
+  searched_ = region;
   asked_for_ = model.generation();
   view_.picked_row = 0;
   view_.picked_column = 0;
   if (context.view.from_file || context.view.link.state == LinkState::Lost) return;
-  context.commands.push_back(inspection_order(model, row, column));
+  context.commands.push_back(inspection_order(model, region));
 }
 
 void RunInspector::follow(const PanelContext& context, const NumericsModel& model) {
@@ -281,10 +286,28 @@ void RunInspector::show(const PanelContext& context, const NumericsModel& model)
   overlay_ = overlay_of(report, role_of(model.operand()));
   overlay_.name = recipe_text(report.recipe);
   overlay_.color = context.theme.colors.accent;
+  choose_largest(report.sample);
   view_.picked_row = static_cast<int>(
       std::clamp<std::int64_t>(row_ - report.sample.row, 0, report.sample.rows - 1));
   view_.picked_column = static_cast<int>(
       std::clamp<std::int64_t>(column_ - report.sample.column, 0, report.sample.columns - 1));
+}
+
+/// Of the region that was asked for: the worker has put it into the sample.
+void RunInspector::choose_largest(const engine::QuantizationSample& sample) {
+  const OperandRegion region = std::exchange(searched_, {});
+  float amax = -1.0F;
+  for (std::size_t i = 0; i < sample.original.size(); ++i) {
+    const std::int64_t row = sample.row + static_cast<std::int64_t>(i) / sample.columns;
+    const std::int64_t column = sample.column + static_cast<std::int64_t>(i) % sample.columns;
+    const bool inside = row >= region.row && row < region.row + region.rows &&
+                        column >= region.column && column < region.column + region.columns;
+    const float magnitude = std::abs(sample.original[i]);
+    if (!inside || magnitude <= amax || !std::isfinite(magnitude)) continue;
+    amax = magnitude;
+    row_ = row;
+    column_ = column;
+  }
 }
 
 /// The one that was looked at last, before another run takes the screen.
@@ -306,7 +329,7 @@ void RunInspector::ask_again(const PanelContext& context, const NumericsModel& m
   const auto [rows, columns] = size_of_operand(model);
   const bool there = row_ < rows && column_ < columns;
   if (!there || !model.quantized() || asked_for_ == model.generation()) return;
-  go_to(context, model, row_, column_);
+  go_to(context, model, {row_, column_});
 }
 
 profiling::Table RunInspector::list() const {
@@ -345,7 +368,7 @@ void RunInspector::draw_controls(const PanelContext& context, const NumericsMode
                             .rows = rows,
                             .columns = columns},
                            row, column)) {
-    go_to(context, model, row, column);
+    go_to(context, model, {row, column});
   }
   controls::combo(context, "numerics.sample_field", "", view_.field, cell_fields(),
                   {.tooltip = "What the cells show", .width = context.theme.px(70)});
@@ -429,7 +452,7 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
                                    : view.comparison_error;
   if (draw_empty(context, area.size, "No elements yet", sentence, "numerics.inspect",
                  lost ? nullptr : "Inspect")) {
-    go_to(context, model, 0, 0);
+    go_to(context, model, {});
   }
 }
 

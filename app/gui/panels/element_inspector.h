@@ -57,17 +57,24 @@ bool is_shown_on_recipes(const engine::ComparisonRequest& request);
 /// The worker can make the model's operand again: it is an input of the step. A and dH, which an
 /// expert layer computes, are not.
 bool can_inspect(const NumericsModel& model);
-/// Requests the elements of the model's operand at a row and column; only where can_inspect().
-engine::ComparisonRequest inspection_order(const NumericsModel& model, std::int64_t row,
-                                           std::int64_t column);
+/// A region of an operand; one element where it has no size.
+struct OperandRegion {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+/// Requests the elements at the region's largest element; only where can_inspect().
+engine::ComparisonRequest inspection_order(const NumericsModel& model, const OperandRegion& region);
 /// Whether a comparison holds elements of the model's operand, at any position.
 bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model);
 
 class RunInspector {
  public:
-  /// Shows the elements around this position; requests them if there is a worker.
-  void go_to(const PanelContext& context, const NumericsModel& model, std::int64_t row,
-             std::int64_t column);
+  /// Shows the elements around the region's largest element, which is picked; requests them if
+  /// there is a worker.
+  void go_to(const PanelContext& context, const NumericsModel& model, const OperandRegion& region);
   /// Draws into the rest of a card. Once an element was chosen, those around it are requested from
   /// every run on screen.
   void draw(const PanelContext& context, const NumericsModel& model, const Area& area);
@@ -80,6 +87,7 @@ class RunInspector {
   void draw_arithmetic(const PanelContext& context, const NumericsModel& model, const Area& area);
   void draw_nothing(const PanelContext& context, const NumericsModel& model, const Area& area);
 
+  void choose_largest(const engine::QuantizationSample& sample);
   void keep_element();
   bool holds_element() const;
   void ask_again(const PanelContext& context, const NumericsModel& model);
@@ -88,6 +96,7 @@ class RunInspector {
   bool chosen_ = false;
   std::int64_t row_ = 0;
   std::int64_t column_ = 0;
+  OperandRegion searched_;       // whose largest element is to be chosen once it is known
   bool waiting_ = false;         // for its elements
   std::uint64_t asked_for_ = 0;  // generation of the model that they were requested for
   SampleView view_;

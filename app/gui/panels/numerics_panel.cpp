@@ -18,10 +18,11 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 220;
+constexpr float kPartWidth = 300;
 constexpr float kOverWidth = 140;
 // Names of its views, by View; the run itself needs none.
-constexpr std::array<std::string_view, 4> kNumericsViews = {"", "recipes", "steps", "layer"};
+constexpr std::array<std::string_view, 5> kNumericsViews = {"", "recipes", "steps", "layer",
+                                                            "channels"};
 
 }  // namespace
 
@@ -204,15 +205,17 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
 float NumericsPanel::draw_view_choice(const PanelContext& context, Area& area) {
   const Theme& theme = context.theme;
   const float width = std::min(theme.px(kPartWidth), area.size.x);
-  constexpr std::array kParts = {kRun, kRecipes, kLayer};
+  constexpr std::array kParts = {kRun, kRecipes, kLayer, kChannels};
   const bool recipes = view_ == kRecipes || view_ == kSteps;
-  int part = recipes ? 1 : view_ == kLayer ? 2 : 0;
-  if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes", "Layer"},
-                          {.width = width},
+  int part = recipes ? 1 : view_ == kLayer ? 2 : view_ == kChannels ? 3 : 0;
+  if (controls::segmented(context, "numerics.part", part,
+                          {"This run", "Recipes", "Layer", "Channels"}, {.width = width},
                           {{.tooltip = "The run on screen"},
                            {.tooltip = "Every recipe on the same operand, and what one costs each "
                                        "expert against another (Ctrl+Shift+2)"},
-                           {.tooltip = "An expert layer, tensor by tensor"}})) {
+                           {.tooltip = "An expert layer, tensor by tensor"},
+                           {.tooltip = "Rows and columns of an operand: which are outliers, and "
+                                       "what they cost"}})) {
     view_ = kParts[static_cast<std::size_t>(part)];
   }
   if (!recipes) return width + theme.px(kGapLarge);
@@ -249,6 +252,7 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
+  if (view_ == kChannels) return draw_channels(context, area, taken_left);
   // The figures and the operand selector need a separate row if the window is narrow.
   const ImVec2 figures = control_row(theme, area, taken_left, theme.px(330)).at;
   ImGui::SetCursorScreenPos(figures);
@@ -304,6 +308,23 @@ CardPlan NumericsPanel::plan(const Theme& theme, ImVec2 size) {
           {0.64F, width, {{0.56F, height}, {0.44F, height, {{0.32F, width}, {0.68F, width}}}}}}};
 }
 
+void NumericsPanel::draw_channels(const PanelContext& context, const Area& area, float taken_left) {
+  const Theme& theme = context.theme;
+  const float width = operand_selector_width(theme);
+  const Area row = control_row(theme, area, taken_left, theme.px(440) + width);
+  const float end = area.end().x - width;
+  ImGui::SetCursorScreenPos(ImVec2(end, row.at.y));
+  draw_operand_selector(context, width);
+  const Area choices{row.at, ImVec2(end - theme.px(kGap) - row.at.x, row.size.y)};
+  const auto wanted = channels_.draw(
+      context, choices, area.below(row.at.y - area.at.y + theme.px(kRowHeight + kGap)), model_);
+  veil_.draw(context, area.at, area.end());
+  if (!wanted) return;
+  lower_ = 1;
+  view_ = kRun;
+  inspector_.go_to(context, model_, *wanted);
+}
+
 std::optional<PageSubject> NumericsPanel::subject() const {
   if (view_ == kRecipes) return PageSubject{.words = recipes_.subject()};
   if (view_ == kSteps) return PageSubject{.words = steps_.subject()};
@@ -318,6 +339,8 @@ bool NumericsPanel::close_front() {
       return steps_.close_front();
     case kLayer:
       return layer_.close_front();
+    case kChannels:
+      return channels_.close_front();
     default:
       return board_.restore();
   }

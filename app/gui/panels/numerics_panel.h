@@ -10,6 +10,7 @@
 
 #include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
+#include "app/gui/panels/channels_view.h"
 #include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/layer_view.h"
 #include "app/gui/panels/numerics_model.h"
@@ -32,11 +33,12 @@ class NumericsPanel : public PagePanel {
 
  private:
   /// Indices of view_.
-  enum View { kRun, kRecipes, kSteps, kLayer };
+  enum View { kRun, kRecipes, kSteps, kLayer, kChannels };
   void follow_run(const PanelContext& context);
   /// Returns how much of the first row it takes; `area` begins at that row.
   float draw_view_choice(const PanelContext& context, Area& area);
   void draw_run(const PanelContext& context, const Area& area, float taken_left);
+  void draw_channels(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
   float operand_selector_width(const Theme& theme) const;
   void draw_operand_selector(const PanelContext& context, float width);
@@ -72,6 +74,7 @@ class NumericsPanel : public PagePanel {
   RecipesView recipes_;
   RecipeStepsView steps_;
   LayerView layer_;
+  ChannelsView channels_;
   NumericsModel model_;
   CardBoard board_;
   bool has_run_ = false;

@@ -269,6 +269,11 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                      .title = "Numerics: Layer",
                      .words = "expert layer picture activation memory error sources",
                      .command = ShowPage{Page::Numerics, "layer"}});
+  entries.push_back({.id = "view.numerics.channels",
+                     .group = "View",
+                     .title = "Numerics: Channels",
+                     .words = "outlier channel column row amax massive activation",
+                     .command = ShowPage{Page::Numerics, "channels"}});
   for (const TourController::Named& tour : workbench.tours.shipped()) {
     entries.push_back({.id = "tour." + tour.title,
                        .group = "Tour",

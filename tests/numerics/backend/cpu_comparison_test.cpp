@@ -294,5 +294,45 @@ TEST_F(CpuComparison, EndsWhenCancelledAndTakesEmptyOperands) {
   }
 }
 
+TEST_F(CpuComparison, ASampleOfARegionHoldsItsLargestElement) {
+  ComparisonRequest request = small();
+  request.recipes = {{.scaling = Scaling::Block}};
+  request.timed_launches = 0;
+  // All of the operand, as the host reads it, from samples that cover it.
+  double largest = -1.0;
+  std::int64_t at_row = 0;
+  std::int64_t at_column = 0;
+  for (std::int64_t row = 40; row < 200; row += kMaxSampleSide) {
+    for (std::int64_t column = 64; column < 224; column += kMaxSampleSide) {
+      request.sample_row = row;
+      request.sample_column = column;
+      const auto part = compare(request);
+      ASSERT_TRUE(part.ok()) << part.error().message;
+      const QuantizationSample& sample = part.value().reports.front().sample;
+      ASSERT_EQ(sample.row, row);
+      for (int i = 0; i < sample.rows * sample.columns; ++i) {
+        const double magnitude =
+            std::abs(static_cast<double>(sample.original[static_cast<std::size_t>(i)]));
+        if (magnitude <= largest) continue;
+        largest = magnitude;
+        at_row = row + i / sample.columns;
+        at_column = column + i % sample.columns;
+      }
+    }
+  }
+  request.sample_row = 40;
+  request.sample_column = 64;
+  request.sample_rows = 160;
+  request.sample_columns = 160;
+  const auto found = compare(request);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  const QuantizationSample& sample = found.value().reports.front().sample;
+  const std::int64_t row = at_row - sample.row;
+  const std::int64_t column = at_column - sample.column;
+  ASSERT_TRUE(row >= 0 && row < sample.rows && column >= 0 && column < sample.columns);
+  EXPECT_EQ(std::abs(sample.original[static_cast<std::size_t>(row * sample.columns + column)]),
+            static_cast<float>(largest));
+}
+
 }  // namespace
 }  // namespace engine
