@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "app/page/channel_picture.h"
 #include "app/page/layer_drawing.h"
 #include "app/page/scale_map_picture.h"
 #include "app/page/step_timeline.h"
 #include "engine/model/projections.h"
+#include "profiling/document/channel_words.h"
 
 namespace app {
 namespace {
 
-void write_scale_maps(const engine::RunResult& result, HtmlPage& page) {
+void write_operands(const engine::RunResult& result, HtmlPage& page) {
   for (const engine::TensorResult& one : result.tensors) {
     if (!one.quantization) continue;
     const engine::ScaleMap& map = one.quantization->scale_map;
@@ -18,6 +20,12 @@ void write_scale_maps(const engine::RunResult& result, HtmlPage& page) {
                                           engine::tensor_symbol(result.effective.step, one.tensor));
     const ScaleMapPicture made = scale_map_picture(map, title);
     page.picture(made.picture, title, made.note);
+    const auto& channels = one.quantization->channels;
+    if (!channels) continue;
+    const std::string columns =
+        fmt::format("{}: its columns", engine::tensor_symbol(result.effective.step, one.tensor));
+    page.picture(channel_picture(*channels, columns), columns,
+                 profiling::channels_text(channels->columns, profiling::ChannelAxis::Columns));
   }
 }
 
@@ -29,7 +37,7 @@ void write_run_pictures(const profiling::RecordedRun& run, HtmlPage& page) {
                "it, in the layer. Dashed: kept for backward");
   const StepTimeline timeline = step_timeline(run);
   page.picture(timeline.picture, "Timeline of one step", timeline.note);
-  write_scale_maps(run.result, page);
+  write_operands(run.result, page);
 }
 
 }  // namespace app

@@ -181,7 +181,8 @@ Table tensors_table(const engine::RunResult& result) {
       column("saved_bytes", Measure::Bytes, "kept for backward"),
       for_people("SNR in the layer", Measure::Decibels),
       if_wide("lost", Measure::Count),
-      column("quantization.snr_db", Measure::Decibels, "SNR of quantizing it")};
+      column("quantization.snr_db", Measure::Decibels, "SNR of quantizing it"),
+      column("quantization.median_block_snr_db", Measure::Decibels, "typical SNR", kTypicalError)};
   const FieldColumns error(engine::kType<engine::ProductAccuracy>, "error.");
   error.add_columns(columns);
   return {
@@ -202,7 +203,8 @@ Table tensors_table(const engine::RunResult& result) {
                           layer ? Cell(one.error.lost) : Cell(),
                           statistics == nullptr
                               ? Cell()
-                              : known_snr(statistics->snr_db, statistics->left_out()))};
+                              : known_snr(statistics->snr_db, statistics->left_out()),
+                          statistics == nullptr ? Cell() : known(statistics->median_block_snr_db))};
               error.add_cells(row.cells, &one.error);
               sink(row);
             }

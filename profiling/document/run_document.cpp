@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/model/projections.h"
+#include "profiling/document/channel_words.h"
 #include "profiling/document/headline.h"
 #include "profiling/document/iteration_words.h"
 #include "profiling/document/quantity.h"
@@ -139,6 +140,7 @@ class RunWriter {
                      fmt::format("{} {}", symbol_of(one), loss_text(*one.quantization)));
     }
     typical_error();
+    outliers();
   }
 
   /// Of every operand, with the sentence that says how it differs from the SNR above it. Recordings
@@ -152,6 +154,17 @@ class RunWriter {
     }
     if (!typical.empty()) {
       document_.fact("typical SNR", fmt::format("{}. {}", typical, kTypicalError));
+    }
+  }
+
+  /// Outliers among the columns of every operand that has some.
+  void outliers() {
+    for (const engine::TensorResult& one : result_.tensors) {
+      if (!one.quantization || !one.quantization->channels) continue;
+      const engine::ChannelProfile& columns = one.quantization->channels->columns;
+      if (columns.outliers == 0) continue;
+      document_.fact("outliers", fmt::format("{}: {}", symbol_of(one),
+                                             channels_text(columns, ChannelAxis::Columns)));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/page/channel_picture.h"
 #include "app/page/html_page.h"
 #include "app/page/png.h"
 #include "app/page/scale_map_picture.h"
@@ -50,6 +51,24 @@ TEST(ScaleMapPicture, IsAnImageWithAxesAndALegend) {
   EXPECT_THAT(svg, HasSubstr(">scale row<"));
   EXPECT_THAT(svg, HasSubstr(">scale_inv<"));
   EXPECT_EQ(outside_of(svg), "");
+}
+
+TEST(ChannelPicture, NamesOutliersAndKeepsInside) {
+  engine::ChannelStatistics channels;
+  channels.columns.channels = 512;
+  channels.columns.median_amax = 3.5;
+  channels.columns.outliers = 1;
+  channels.columns.amax = std::vector<float>(512, 3.5F);
+  channels.columns.amax[505] = 224.0F;
+  channels.columns.largest = {{.index = 505, .expert = 1, .amax = 224.0, .place = 9},
+                              {.index = 3, .expert = 0, .amax = 4.0, .place = 9}};
+  const std::string svg = markup_of(channel_picture(channels, "X"));
+  EXPECT_THAT(svg, HasSubstr(">505<"));
+  EXPECT_THAT(svg, Not(HasSubstr(">3<")));
+  EXPECT_THAT(svg, HasSubstr(">median<"));
+  EXPECT_EQ(outside_of(svg), "");
+  channels.columns.amax.assign(512, 0.0F);
+  EXPECT_TRUE(channel_picture(channels, "X").empty());
 }
 
 TEST(ScaleMapPicture, ShowsMeansWhereAllFoldedCellsHaveTheSameLargest) {
