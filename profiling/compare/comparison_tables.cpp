@@ -10,6 +10,7 @@
 
 #include "profiling/document/columns.h"
 #include "profiling/document/kernel_name.h"
+#include "profiling/document/run_tables.h"
 
 namespace profiling {
 namespace {
@@ -254,6 +255,7 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
        for_people("n", Measure::Count),
        column("worst_snr_db", Measure::Decibels, "worst SNR", "Lowest SNR of any expert's Y"),
        column("median_snr_db", Measure::Decibels, "median SNR", "Median over experts"),
+       column("typical_x_snr_db", Measure::Decibels, "typical X", kTypicalError),
        column("left_out", Measure::Count, "left out"), for_files("on_frontier"),
        column({}, Measure::Words, "frontier",
               "No other point of the same work and seed is better in both", ColumnUse::People)});
@@ -273,7 +275,8 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
               const Cell n = measured ? Cell(point.time.n) : Cell();
               add_cells(cells, n, time(point.time.median), time(point.time.p5),
                         time(point.time.p95), n, known(point.worst_snr_db),
-                        known(point.median_snr_db), measured ? Cell(point.left_out) : Cell(),
+                        known(point.median_snr_db), known(point.typical_x_snr_db),
+                        measured ? Cell(point.left_out) : Cell(),
                         measured ? Cell(point.on_frontier ? 1 : 0) : Cell(),
                         point.on_frontier ? toned("frontier", Tone::Good) : Cell());
               if (!all_measured) cells.emplace_back(point.unmeasured);

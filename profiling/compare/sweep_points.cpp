@@ -52,6 +52,9 @@ SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
   const double low = snr.empty() ? kNaN : snr[(snr.size() - 1) / 2];
   const double high = snr.empty() ? kNaN : snr[snr.size() / 2];
   point.median_snr_db = low == high ? low : 0.5 * (low + high);
+  if (const auto* x = engine::statistics_of(run.result, engine::StepTensor::X)) {
+    point.typical_x_snr_db = x->median_block_snr_db;
+  }
   return point;
 }
 

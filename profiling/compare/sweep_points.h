@@ -2,6 +2,7 @@
 // another of the same work on the same values.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,8 @@ struct SweepPoint {
   Distribution time;           // of a step, ns; n = 0 without iterations
   double worst_snr_db = 0.0;   // of any expert; +inf if all are exact, NaN if none has one
   double median_snr_db = 0.0;  // over experts that have one
+  /// OperandStatistics::median_block_snr_db of X; NaN: nothing is quantized, or not measured.
+  double typical_x_snr_db = std::numeric_limits<double>::quiet_NaN();
   std::uint64_t left_out = 0;  // elements of all experts that their SNRs leave out
   bool on_frontier = false;    // set by mark_frontier()
   engine::RunRequest request;

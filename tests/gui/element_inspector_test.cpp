@@ -52,7 +52,7 @@ class ElementInspector : public ::testing::Test {
                              &ControlEntry::id) != window_.controls.entries().end();
   }
   engine::ComparisonRequest of_recipes() const {
-    engine::ComparisonRequest request = inspection_order(model_, 0, 0);
+    engine::ComparisonRequest request = inspection_order(model_, {0, 0});
     request.recipes.push_back(request.recipes.front());
     return request;
   }
@@ -68,14 +68,14 @@ TEST_F(ElementInspector, AnInspectionThatReplacesTheOldestComparisonIsShown) {
   frame();
   EXPECT_EQ(elements(), 0U);
   view_.comparisons.erase(view_.comparisons.begin());
-  view_.comparisons.push_back(recorded(inspection_order(model_, 0, 0)));
+  view_.comparisons.push_back(recorded(inspection_order(model_, {0, 0})));
   frame();
   EXPECT_EQ(elements(), 1U);
 }
 
 /// A recording's series of one recipe is numerics only too.
 TEST_F(ElementInspector, ASeriesIsNoInspection) {
-  engine::ComparisonRequest over_steps = inspection_order(model_, 0, 0);
+  engine::ComparisonRequest over_steps = inspection_order(model_, {0, 0});
   EXPECT_TRUE(is_inspection(over_steps));
   over_steps.series.emplace();
   EXPECT_FALSE(is_inspection(over_steps));
@@ -91,7 +91,7 @@ TEST_F(ElementInspector, OffersTheRecipesOnlyOfARecordingThatComparesThem) {
   over_steps.series.emplace();
   engine::ComparisonRequest of_gradients = of_recipes();
   of_gradients.gradients = true;
-  engine::ComparisonRequest of_weights = inspection_order(model_, 0, 0);
+  engine::ComparisonRequest of_weights = inspection_order(model_, {0, 0});
   of_weights.weights = true;
   view_.comparisons = {recorded(over_steps), recorded(of_gradients), recorded(of_weights)};
   frame();

@@ -114,7 +114,7 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   EXPECT_THAT(text, HasSubstr("step,,,,1,1,1000,2000,2,"));
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
   EXPECT_THAT(profiling::csv_text(profiling::sweep_table(points)),
-              HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,0"));
+              HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,,0"));
 }
 
 TEST(SweepTable, FilesHaveAColumnForEverySettingThatVaries) {
@@ -124,21 +124,24 @@ TEST(SweepTable, FilesHaveAColumnForEverySettingThatVaries) {
   a.request.shape.rows = 256;
   b.group.label = "rows 1024, seed 2";
   b.request.seed = 2;
+  engine::TensorResult x{.tensor = engine::StepTensor::X};
+  x.quantization.emplace().median_block_snr_db = 31.5;
+  b.result.tensors = {std::move(x)};
   engine::RunRequest refused = b.request;
   refused.shape.rows = 100;
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop),
                                     sweep_point(b, engine::Product::Fprop)};
   EXPECT_EQ(profiling::csv_text(profiling::sweep_table(points)),
-            "label,shape.rows,seed,n,median_ns,p5_ns,p95_ns,worst_snr_db,median_snr_db,left_out,"
-            "on_frontier\r\n"
-            "\"rows 256, seed 1\",256,1,1,1000,1000,1000,40,40,0,0\r\n"
-            "\"rows 1024, seed 2\",1024,2,1,2000,2000,2000,30,30,0,0\r\n");
+            "label,shape.rows,seed,n,median_ns,p5_ns,p95_ns,worst_snr_db,median_snr_db,"
+            "typical_x_snr_db,left_out,on_frontier\r\n"
+            "\"rows 256, seed 1\",256,1,1,1000,1000,1000,40,40,,0,0\r\n"
+            "\"rows 1024, seed 2\",1024,2,1,2000,2000,2000,30,30,31.5,0,0\r\n");
   EXPECT_THAT(profiling::text_of(profiling::sweep_table(points)),
               testing::Not(HasSubstr("shape.rows")));
   points.push_back(profiling::unmeasured_point(refused, "rows 100, seed 2", "refused: odd"));
   const std::string text = profiling::csv_text(profiling::sweep_table(points));
   EXPECT_THAT(text, HasSubstr("on_frontier,unmeasured\r\n"));
-  EXPECT_THAT(text, HasSubstr("\"rows 100, seed 2\",100,2,,,,,,,,,refused: odd\r\n"));
+  EXPECT_THAT(text, HasSubstr("\"rows 100, seed 2\",100,2,,,,,,,,,,refused: odd\r\n"));
 }
 
 TEST(ComparisonTables, ExpertsHaveATableOfTheirOwn) {
