@@ -28,18 +28,21 @@ PYTHON
 
 call() { "$program" "$@" --cublaslt "$library" > "$log" 2>&1 || { tail -n 3 "$log"; return 1; }; }
 log=runs.log call run --requests "$here/h200_layer_recording.jsonl" --record runs.session
-layer=(--preset "DeepSeek-V3 layer, 32 experts" --step expert-layer --passes forward-backward --top-k 8
-       --backend cublaslt-grouped --launch graph-replay --iterations 10 --pace burst)
-log=sweep.log call sweep "${layer[@]}" --axes recipe,pow2 --traced-iterations 2 --record sweep.session || true
-sed -n 1p "$here/h200_layer_recording.jsonl" > a.json
-sed -n 3p "$here/h200_layer_recording.jsonl" > b.json
-log=ab.log call ab --a a.json --b b.json --blocks 10 --iterations 5 --record ab.session || true
-# Small enough to be kept whole: scale maps of nine recipes, with outlier channels.
-log=compare.log call compare --experts 8 --rows 4096 --n 2048 --k 2048 --activations heavy-tailed --output compare.session
+# Small, so that scale maps of every point fit.
+small=(--experts 8 --rows 4096 --n 2048 --k 2048 --step expert-layer --passes forward-backward --top-k 2
+       --backend cublaslt-grouped --launch graph-replay --iterations 20 --pace burst --traced-iterations 2)
+log=sweep.log call sweep "${small[@]}" --axes recipe,pow2 --record sweep.session
+for recipe in fp8-block bf16; do
+  printf '{"step":"expert-layer","shape":{"num_experts":8,"rows":4096,"n":2048,"k":2048},"recipe":{"scaling":"%s"},"backend":"cublaslt-grouped","expert_layer":{"top_k":2},"launch":{"kind":"graph-replay"},"linear":{"passes":"forward-backward"},"measure":{"pace":"burst","traced_iterations":1}}' $recipe > $recipe.json
+done
+log=ab.log call ab --a fp8-block.json --b bf16.json --blocks 10 --iterations 10 --record ab.session
+# Every recipe on one operand with outlier channels, once and over steps.
+log=compare.log call compare --experts 8 --rows 2048 --n 1024 --k 2048 --activations.synthetic.distribution heavy-tailed --output compare.session
 log=steps.log call run --experts 8 --rows 1024 --n 512 --k 2048 --iterations 5 --worker-backend cpu \
-  --with-history 32 --record steps.session || true
-log=visit.log call doctor --request a.json --prove --record visit.session || true
-log=case.log call doctor --case workspace-regrown --prove --record case.session || true
+  --with-history 32 --record steps.session
+head -n 1 "$here/h200_layer_recording.jsonl" > a.json
+log=visit.log call doctor --request a.json --prove --record visit.session || [ -e visit.session ]
+log=case.log call doctor --case workspace-regrown --prove --record case.session || [ -e case.session ]
 
 more=()
 for part in sweep ab compare steps visit case; do
