@@ -129,6 +129,10 @@ bool differs_from_default(const RequestControl& control, const engine::RunReques
 }
 
 bool is_usual(const RequestControl& control, const engine::RunRequest& request, bool comparing) {
+  // A file that was chosen is never out of sight, even if the step does not read it.
+  const bool of_file = control.kind == ControlKind::List && control.label[0] != '#' &&
+                       leaf_of(control, request).value == nullptr;
+  if (of_file) return true;
   if (!(comparing && control.options.compared) &&
       !engine::inapplicable_reason(control.field, request).empty()) {
     return false;

@@ -86,7 +86,8 @@ void set_control_value(const RequestControl& control, engine::RunRequest& reques
 /// The request does not have this control's default. Values that come from a file differ.
 bool differs_from_default(const RequestControl& control, const engine::RunRequest& request);
 /// The rail shows it unasked: it has an effect in a run of this request (`compared`: or in a
-/// comparison of recipes), and is either often needed or not at its default.
+/// comparison of recipes), and is either often needed or not at its default; or it is an operand
+/// whose values come from a file.
 bool is_usual(const RequestControl& control, const engine::RunRequest& request, bool comparing);
 /// Index of the choice that the request has; -1 = none of them.
 int chosen_index(const RequestControl& control, const engine::RunRequest& request);

@@ -268,7 +268,8 @@ def test_no_conclusion_about_another_subject_stands_beside_a_case(open_window, s
     def only_the_case(case):
         window.wait(f"{case} alone", lambda m: any(
             c["id"] == "doctor.case_text" and c["value"] == case for c in m["controls"]) and not any(
-            c["id"] in ("doctor.finding.0", "doctor.proof.0", "doctor.stall") for c in m["controls"]))
+            c["id"] in ("doctor.finding.0", "doctor.proof.0", "doctor.stall") for c in m["controls"]) and not any(
+            c["id"] == "doctor.export" and c["enabled"] for c in m["controls"]))
         assert "Proved" not in window.control("doctor.conclusion")["value"]
         assert window.control("doctor.experiments_made")["value"].startswith("n=0")
         assert not window.control("doctor.export")["enabled"]

@@ -193,6 +193,10 @@ TEST(RequestControls, ARailShowsWhatTheStepHasAndWhatIsChanged) {
   // Values of a file are no default, whatever they are.
   request.activations = engine::FileInput{.path = "x.npy", .tensor = ""};
   EXPECT_TRUE(differs_from_default(request_control("activations.source"), request));
+  EXPECT_FALSE(usual("gradients.source"));
+  request.linear.gradients = engine::FileInput{.path = "dy.npy", .tensor = ""};
+  EXPECT_TRUE(usual("gradients.source"));
+  EXPECT_FALSE(usual("gradients.element"));
 }
 
 /// What people read: no name of a field, no name of an enumerator.
