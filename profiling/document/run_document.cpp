@@ -15,6 +15,7 @@
 #include "profiling/document/headline.h"
 #include "profiling/document/iteration_words.h"
 #include "profiling/document/quantity.h"
+#include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/power/power_summary.h"
 #include "profiling/power/step_times.h"
@@ -216,6 +217,9 @@ class RunWriter {
                                             count_text(ceilings.products)));
     } else if (!ceilings.product.empty()) {
       document_.fact("ceiling", "product " + ceilings.product);
+    }
+    if (ceilings.copies > 0 || ceilings.products > 0) {
+      for (const std::string& sentence : roof_sentences(run_)) document_.fact("kernels", sentence);
     }
     power();
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -156,30 +157,56 @@ struct IterationTime {
   double busy_ns = 0.0;
 };
 
-/// Busy times of the iterations that have records of the stage.
-std::vector<IterationTime> busy_times(const Activity& activity, Stage stage) {
-  struct BusyIteration {
+/// The time in which at least one of the added records ran, iteration by iteration.
+class BusyTimes {
+ public:
+  /// In order of start.
+  void add(const ActivityRecord& record) {
+    const auto index = static_cast<std::size_t>(record.iteration);
+    if (index >= iterations_.size()) iterations_.resize(index + 1);
+    Iteration& busy = iterations_[index];
+    const std::int64_t from =
+        busy.records > 0 ? std::max(record.start_ns, busy.end_ns) : record.start_ns;
+    busy.busy_ns += std::max<std::int64_t>(record.end_ns - from, 0);
+    busy.end_ns = busy.records > 0 ? std::max(busy.end_ns, record.end_ns) : record.end_ns;
+    ++busy.records;
+  }
+  /// Of the iterations that have records.
+  std::vector<IterationTime> times() const {
+    std::vector<IterationTime> times;
+    for (std::size_t i = 0; i < iterations_.size(); ++i) {
+      if (iterations_[i].records == 0) continue;
+      times.push_back({static_cast<int>(i), static_cast<double>(iterations_[i].busy_ns)});
+    }
+    return times;
+  }
+  std::size_t records() const {
+    std::size_t sum = 0;
+    for (const Iteration& one : iterations_) sum += one.records;
+    return sum;
+  }
+
+ private:
+  struct Iteration {
     std::int64_t end_ns = 0;
     std::int64_t busy_ns = 0;
-    bool any = false;
+    std::size_t records = 0;
   };
-  std::vector<BusyIteration> iterations;
+  std::vector<Iteration> iterations_;
+};
+
+std::vector<IterationTime> busy_times(const Activity& activity, Stage stage) {
+  BusyTimes busy;
   for (const ActivityRecord& record : activity.records) {  // by start
-    if (record.stage != stage || record.iteration < 0) continue;
-    const auto index = static_cast<std::size_t>(record.iteration);
-    if (index >= iterations.size()) iterations.resize(index + 1);
-    BusyIteration& busy = iterations[index];
-    const std::int64_t from = busy.any ? std::max(record.start_ns, busy.end_ns) : record.start_ns;
-    busy.busy_ns += std::max<std::int64_t>(record.end_ns - from, 0);
-    busy.end_ns = busy.any ? std::max(busy.end_ns, record.end_ns) : record.end_ns;
-    busy.any = true;
+    if (record.stage == stage && record.iteration >= 0) busy.add(record);
   }
-  std::vector<IterationTime> times;
-  for (std::size_t i = 0; i < iterations.size(); ++i) {
-    if (!iterations[i].any) continue;
-    times.push_back({static_cast<int>(i), static_cast<double>(iterations[i].busy_ns)});
-  }
-  return times;
+  return busy.times();
+}
+
+std::vector<double> durations_of(const std::vector<IterationTime>& times) {
+  std::vector<double> durations;
+  for (const IterationTime& one : times) durations.push_back(one.busy_ns);
+  return durations;
 }
 
 /// A rate divides the work of an iteration by the time of iterations with that work. If weights are
@@ -199,18 +226,14 @@ StageTime stage_time(const engine::RunResult& result, const Activity& activity, 
       return quantizes_weights(result, time.iteration);
     });
   }
-  std::vector<double> durations;
-  for (const IterationTime& time : times) durations.push_back(time.busy_ns);
-  one.time = summarize(durations);
+  one.time = summarize(durations_of(times));
   return one;
 }
 
 }  // namespace
 
 std::vector<double> stage_busy_ns(const Activity& activity, Stage stage) {
-  std::vector<double> durations;
-  for (const IterationTime& one : busy_times(activity, stage)) durations.push_back(one.busy_ns);
-  return durations;
+  return durations_of(busy_times(activity, stage));
 }
 
 std::vector<StageTime> stage_times(const engine::RunResult& result, const Activity& activity) {
@@ -231,6 +254,78 @@ std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
     if (one.time.n == 0 || one.time.median <= 0.0) continue;
     points.push_back(
         {.stage = stage, .work = *one.work, .samples = one.time.n, .median_ns = one.time.median});
+  }
+  return points;
+}
+
+namespace {
+
+/// The work of one operation in all layers; nothing if it is not counted or not known.
+struct NamedWork {
+  StageWork work;
+  bool emulated = false;
+};
+using OperationKey = std::pair<Stage, engine::WrittenValue>;
+
+std::map<OperationKey, std::optional<NamedWork>> works_of(const engine::RunResult& result) {
+  const engine::StepProgram program = engine::program_of(result.effective);
+  const std::vector<std::int64_t> splits = engine::mean_splits(result);
+  const engine::WorkCase of = work_case(result, splits);
+  std::map<OperationKey, std::optional<NamedWork>> works;
+  for (const engine::ProgramPart& part : program.parts) {
+    for (const engine::Operation& operation : part.operations) {
+      const Stage stage = operation.traits().stage;
+      if (!operation.traits().rated) continue;
+      const auto [found, added] = works.try_emplace({stage, engine::written_by(operation)});
+      if (added) found->second.emplace();
+      if (!found->second) continue;
+      const auto work = counted_work(program, operation, of);
+      if (!work) {
+        found->second.reset();
+        continue;
+      }
+      found->second->work.flop += work->flop;
+      found->second->work.bytes += work->bytes();
+      found->second->emulated |= stage != Stage::Quantize && of.emulated(operation.projection);
+    }
+  }
+  return works;
+}
+
+}  // namespace
+
+std::vector<OperationPoint> operation_points(const engine::RunResult& result,
+                                             const Activity& activity) {
+  std::map<OperationKey, BusyTimes> busy;
+  for (const ActivityRecord& record : activity.records) {  // by start
+    if (record.iteration >= 0) busy[{record.stage, record.writes}].add(record);
+  }
+  const auto works = works_of(result);
+  std::vector<OperationPoint> points;
+  for (const auto& [key, times] : busy) {
+    const auto& [stage, writes] = key;
+    OperationPoint point;
+    point.stage = stage;
+    point.writes = writes;
+    Distribution time = summarize(durations_of(times.times()));
+    if (writes == engine::WrittenValue::Unknown) {
+      const StageTime whole = stage_time(result, activity, stage);
+      if (!whole.work) continue;
+      point.work = *whole.work;
+      point.emulated = stage != Stage::Quantize && !result.emulated.empty();
+      time = whole.time;
+    } else {
+      const auto counted = works.find(key);
+      if (counted == works.end() || !counted->second) continue;
+      point.work = counted->second->work;
+      point.emulated = counted->second->emulated;
+    }
+    if (point.work.bytes <= 0.0 || time.n == 0 || time.median <= 0.0) continue;
+    point.samples = time.n;
+    point.median_ns = time.median;
+    point.launches =
+        static_cast<double>(times.records()) / static_cast<double>(times.times().size());
+    points.push_back(point);
   }
   return points;
 }

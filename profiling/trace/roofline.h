@@ -71,6 +71,23 @@ struct RooflinePoint {
 std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
                                            const Activity& activity);
 
+/// An operation of the step with work and records: all its kernels, in all layers.
+struct OperationPoint {
+  engine::Stage stage = engine::Stage::Fprop;
+  /// As in its records; unknown in recordings from before it was recorded: then the whole stage.
+  engine::WrittenValue writes = engine::WrittenValue::Unknown;
+  StageWork work;
+  std::size_t samples = 0;  // iterations
+  double median_ns = 0.0;   // of the time per iteration in which one of its records ran
+  double launches = 0.0;    // records per iteration
+  bool emulated = false;    // a product that reads dequantized operands
+  double flop_per_s() const { return work.flop / (median_ns * 1e-9); }
+  double bytes_per_s() const { return work.bytes / (median_ns * 1e-9); }
+};
+/// In the order of the stages. One pass over the records.
+std::vector<OperationPoint> operation_points(const engine::RunResult& result,
+                                             const Activity& activity);
+
 /// Peaks from a device's data sheet.
 struct NominalPeaks {
   double flop_per_clock = 0.0;  // dense, of the whole device

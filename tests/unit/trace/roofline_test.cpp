@@ -261,6 +261,27 @@ TEST(Roofline, ARateOfQuantizationIsOfIterationsWithTheSameWork) {
   EXPECT_EQ(roofline_points(result, activity).at(0).median_ns, 1000.0);
 }
 
+TEST(OperationPoints, EachHasItsOwnWorkAndTime) {
+  engine::RunResult result = small_result();
+  const auto fprop_writes = engine::written(engine::StepTensor::Y);
+  Activity activity;
+  activity.records = {busy_record(0, 0, 100), busy_record(0, 100, 200), busy_record(1, 500, 900)};
+  for (ActivityRecord& record : activity.records) record.writes = fprop_writes;
+  activity.records.push_back(busy_record(1, 900, 950, Stage::Other));  // no counted work
+  std::vector<OperationPoint> points = operation_points(result, activity);
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0].writes, fprop_writes);
+  EXPECT_EQ(points[0].median_ns, 300.0);  // of 200 and 400
+  EXPECT_EQ(points[0].launches, 1.5);
+  EXPECT_EQ(points[0].work.flop, 2.0 * 48 * 32 * 64);
+  EXPECT_FALSE(points[0].emulated);
+  // A recording from before it was known what a record writes: the stage as a whole.
+  for (ActivityRecord& record : activity.records) record.writes = engine::WrittenValue::Unknown;
+  points = operation_points(result, activity);
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0].work.flop, 2.0 * 48 * 32 * 64);
+}
+
 TEST(NominalPeaks, KnownDevicesOnly) {
   engine::RunResult result = small_result();
   result.device.name = "NVIDIA H200";

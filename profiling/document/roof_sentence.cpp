@@ -1,0 +1,109 @@
+#include "profiling/document/roof_sentence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/model/backend_traits.h"
+#include "engine/program/operation_words.h"
+#include "profiling/document/quantity.h"
+
+namespace profiling {
+namespace {
+
+std::string byte_rate_text(double bytes_per_s) {
+  return bytes_per_s >= 1e12 ? fmt::format("{:.3g} TB/s", bytes_per_s / 1e12)
+                             : fmt::format("{:.3g} GB/s", bytes_per_s / 1e9);
+}
+
+std::string percent_text(double share) { return fmt::format("{:.3g} %", 100.0 * share); }
+
+std::string name_of(const engine::RunResult& result, engine::Stage stage,
+                    engine::WrittenValue writes) {
+  const std::string name = engine::operation_name(result.effective.step, stage, writes);
+  return name.empty() ? std::string(engine::stage_name(stage)) : name;
+}
+
+/// The lower of the measured bounds at the operation's intensity, as a rate of what it is rated by.
+struct MeasuredRoof {
+  double rate = 0.0;  // FLOP/s of products, bytes/s of the rest; 0 = not measured
+  bool memory = false;
+};
+
+MeasuredRoof roof_of(const engine::Ceilings& ceilings, const OperationPoint& point, bool product) {
+  const double copy = ceilings.copy_bytes_per_s;
+  if (!product) return {copy, true};
+  const double at_intensity = copy * point.work.intensity();
+  const double dense = ceilings.product_flop_per_s;
+  // Without the product's rate it is not known which of the two is lower.
+  if (copy <= 0.0 || dense <= 0.0) return {dense, false};
+  return at_intensity < dense ? MeasuredRoof{at_intensity, true} : MeasuredRoof{dense, false};
+}
+
+std::string limit_words(const engine::RunResult& result, const OperationPoint& point,
+                        const MeasuredRoof& roof, double share) {
+  const bool device = engine::traits_of(result.effective.backend).device;
+  if (share > 1.0) {
+    return roof.memory ? "faster than the copy, so memory does not limit it"
+                       : "as fast as the dense product or faster, so this run shows no limit";
+  }
+  if (share >= kNearRoof) {
+    return roof.memory
+               ? "memory limits it"
+               : fmt::format("{} it", device ? "the tensor cores limit" : "arithmetic limits");
+  }
+  const double launch_ns = point.median_ns / std::max(point.launches, 1.0);
+  if (device && launch_ns < kShortLaunchNs) {
+    return fmt::format(
+        "far from its roof, and each of its kernels takes only {}: launch and latency may limit it",
+        duration_text(launch_ns));
+  }
+  return "far from its roof, and what limits it was not measured";
+}
+
+}  // namespace
+
+std::string roof_sentence(const engine::RunResult& result, const OperationPoint& point) {
+  const bool product = point.stage == engine::Stage::Fprop || point.stage == engine::Stage::Dgrad ||
+                       point.stage == engine::Stage::Wgrad;
+  const auto rate_text = [product](double rate) {
+    return product ? flop_rate(rate).text() : byte_rate_text(rate);
+  };
+  const double achieved = product ? point.flop_per_s() : point.bytes_per_s();
+  std::string text = fmt::format("{} achieves {}{}", name_of(result, point.stage, point.writes),
+                                 rate_text(achieved), point.emulated ? " (emulated)" : "");
+  const MeasuredRoof roof = roof_of(result.measurements.ceilings, point, product);
+  if (roof.rate <= 0.0) {
+    text += "; this run measured no roof for it, so what limits it is not known";
+  } else {
+    const double share = achieved / roof.rate;
+    const std::string source =
+        !roof.memory ? "this run's dense product"
+        : product    ? fmt::format("this run's copy at {:.3g} FLOP/byte", point.work.intensity())
+                     : "this run's copy";
+    text += fmt::format(", {} of {} ({}): {}", percent_text(share), rate_text(roof.rate), source,
+                        limit_words(result, point, roof, share));
+  }
+  if (point.emulated) text += "; its operands are dequantized, so this is no rate of their format";
+  return text + ".";
+}
+
+std::string roof_sentence(const engine::RunResult& result, std::span<const OperationPoint> points,
+                          engine::Stage stage, engine::WrittenValue writes) {
+  const auto found = std::ranges::find_if(points, [&](const OperationPoint& one) {
+    return one.stage == stage && one.writes == writes;
+  });
+  if (found != points.end()) return roof_sentence(result, *found);
+  return fmt::format("No work is counted for {}, so it has no rate and no roof.",
+                     name_of(result, stage, writes));
+}
+
+std::vector<std::string> roof_sentences(const RecordedRun& run) {
+  std::vector<std::string> sentences;
+  for (const OperationPoint& point : operation_points(run.result, run.activity)) {
+    sentences.push_back(roof_sentence(run.result, point));
+  }
+  return sentences;
+}
+
+}  // namespace profiling

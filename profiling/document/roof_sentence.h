@@ -1,0 +1,31 @@
+// One sentence for each operation of a run: what its kernels achieve, the roof that this run has
+// measured for them, and what limits them. It claims nothing that was not measured.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/model/run_result.h"
+#include "profiling/session/session_file.h"
+#include "profiling/trace/roofline.h"
+
+namespace profiling {
+
+/// From this part of a roof on, the roof is said to limit the operation.
+inline constexpr double kNearRoof = 0.7;
+/// A launch shorter than this may spend much of its time on its beginning and its end.
+inline constexpr double kShortLaunchNs = 10'000.0;
+
+/// "fprop up achieves 412 TFLOP/s, 61 % of ...". Without a measured roof it says that.
+std::string roof_sentence(const engine::RunResult& result, const OperationPoint& point);
+
+/// The sentence for a kernel with this stage and this written value; it says so where no work is
+/// counted.
+std::string roof_sentence(const engine::RunResult& result, std::span<const OperationPoint> points,
+                          engine::Stage stage, engine::WrittenValue writes);
+
+/// One for each operation with counted work, in the order of the stages.
+std::vector<std::string> roof_sentences(const RecordedRun& run);
+
+}  // namespace profiling

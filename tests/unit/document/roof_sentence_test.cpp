@@ -1,0 +1,98 @@
+#include "profiling/document/roof_sentence.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/model/stage.h"
+
+namespace profiling {
+namespace {
+
+using engine::Stage;
+
+engine::RunResult device_result() {
+  engine::RunResult result;
+  result.effective.backend = engine::GemmBackend::CublasLtGrouped;
+  engine::Ceilings& ceilings = result.measurements.ceilings;
+  ceilings.copy_bytes_per_s = 4e12;
+  ceilings.product_flop_per_s = 1e15;
+  return result;
+}
+
+/// A product of 1 ms.
+OperationPoint product(double flop, double bytes) {
+  return {.stage = Stage::Fprop,
+          .work = {.flop = flop, .bytes = bytes},
+          .samples = 10,
+          .median_ns = 1e6,
+          .launches = 1};
+}
+
+TEST(RoofSentence, TheLowerRoofOfAProductLimitsItIfItIsNear) {
+  const engine::RunResult result = device_result();
+  // 800.0 TFLOP/s at 8000 FLOP/byte, right of the ridge at 250.
+  EXPECT_EQ(
+      roof_sentence(result, product(8e11, 1e8)),
+      "fprop achieves 800.0 TFLOP/s, 80 % of 1000 TFLOP/s (this run's dense product): the tensor "
+      "cores limit it.");
+  // 300.0 TFLOP/s at 100 FLOP/byte, where the copy allows 400.
+  EXPECT_EQ(
+      roof_sentence(result, product(3e11, 3e9)),
+      "fprop achieves 300.0 TFLOP/s, 75 % of 400.0 TFLOP/s (this run's copy at 100 FLOP/byte): "
+      "memory limits it.");
+}
+
+TEST(RoofSentence, FarFromItsRoofNothingIsClaimed) {
+  const engine::RunResult result = device_result();
+  EXPECT_NE(roof_sentence(result, product(1e11, 1e8)).find("what limits it was not measured"),
+            std::string::npos);
+  OperationPoint short_one = product(1e11, 1e8);
+  short_one.launches = 200;  // 5 us each
+  const std::string text = roof_sentence(result, short_one);
+  EXPECT_NE(text.find("launch and latency may limit it"), std::string::npos) << text;
+  EXPECT_NE(text.find("5.000 \u00b5s"), std::string::npos) << text;
+}
+
+TEST(RoofSentence, AboveTheCopyMemoryIsNoLimit) {
+  const std::string text = roof_sentence(device_result(), product(5e11, 5e9));
+  EXPECT_NE(text.find("125 % of 400.0 TFLOP/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("memory does not limit it"), std::string::npos) << text;
+}
+
+TEST(RoofSentence, WithoutAMeasuredRoofItSaysSo) {
+  engine::RunResult result = device_result();
+  result.measurements.ceilings = {};
+  EXPECT_EQ(roof_sentence(result, product(8e11, 1e8)),
+            "fprop achieves 800.0 TFLOP/s; this run measured no roof for it, so what limits it is "
+            "not known.");
+  // The copy alone does not tell which of the two bounds is the lower one.
+  result.measurements.ceilings.copy_bytes_per_s = 4e12;
+  EXPECT_NE(roof_sentence(result, product(3e11, 3e9)).find("no roof"), std::string::npos);
+}
+
+TEST(RoofSentence, QuantizingIsRatedByItsBytes) {
+  OperationPoint point = product(1e9, 3.2e9);
+  point.stage = Stage::Quantize;
+  EXPECT_EQ(roof_sentence(device_result(), point),
+            "quantize achieves 3.2 TB/s, 80 % of 4 TB/s (this run's copy): memory limits it.");
+}
+
+TEST(RoofSentence, AnEmulatedProductAndACpuSaySo) {
+  OperationPoint point = product(8e11, 1e8);
+  point.emulated = true;
+  EXPECT_NE(roof_sentence(device_result(), point).find("800.0 TFLOP/s (emulated)"),
+            std::string::npos);
+  engine::RunResult on_cpu = device_result();
+  on_cpu.effective.backend = engine::GemmBackend::CpuReference;
+  const std::string text = roof_sentence(on_cpu, product(8e11, 1e8));
+  EXPECT_NE(text.find("arithmetic limits it"), std::string::npos) << text;
+  EXPECT_EQ(text.find("tensor"), std::string::npos);
+}
+
+TEST(RoofSentence, AKernelWithoutCountedWorkHasNoRate) {
+  const engine::RunResult result = device_result();
+  EXPECT_EQ(roof_sentence(result, {}, Stage::Other, engine::WrittenValue::Unknown),
+            "No work is counted for other, so it has no rate and no roof.");
+}
+
+}  // namespace
+}  // namespace profiling
