@@ -113,6 +113,7 @@ TEST(HostileRecording, TheStormDisplaysExtremeValuesOfEveryField) {
   constexpr wire::Order::TaskCase kKinds[] = {wire::Order::kRun, wire::Order::kCompare};
   // One place of these alone cannot change: what stands beside it follows from it.
   const std::set<std::string> bound = {"expertscope.wire.ActivityRecordColumns.start_ns",
+                                       "expertscope.wire.ChannelProfile.channels",
                                        "expertscope.wire.HostEventColumns.start_ns",
                                        "expertscope.wire.MemoryEventColumns.time_ns",
                                        "expertscope.wire.QuantizationReport.step",

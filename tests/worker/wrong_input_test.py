@@ -69,7 +69,7 @@ CASES = [
     (["quantize", *CPU, "--input", DUMP, "--dmp", "q"], "quantize has no option --dmp (did you mean '--dump'?)"),
     (["doctor", "gallery", "--fil", "x"], "doctor gallery has no option --fil (did you mean '--file'?)"),
     (["ab", "--a", REQUEST], "--b is required; see expertscope ab --help"),
-    (["export", SESSION], "one of --chrome, --csv, --html is required"),
+    (["export", SESSION], "one of --chrome, --csv, --html, --session is required"),
     (["--verison"], "(did you mean '--version'?)"),
     # Words.
     (["doctor", "galery"], "(did you mean 'gallery'?)"),

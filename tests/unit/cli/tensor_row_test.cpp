@@ -49,7 +49,8 @@ TEST_F(TensorRow, IsInTheSummary) {
   // Beside it the typical element's error, with why the two differ.
   EXPECT_THAT(text,
               ContainsRegex("typical SNR +.*b 31.50 dB. Median over short blocks .* unlike "));
-  EXPECT_THAT(text, ContainsRegex("\nb +bias of the [a-z ]+3 +512 +4.2 KiB +none +.* 12.75 dB\n"));
+  EXPECT_THAT(text, ContainsRegex(
+                        "\nb +bias of the [a-z ]+3 +512 +4.2 KiB +none +.* 12.75 dB +31.50 dB\n"));
 }
 
 TEST_F(TensorRow, IsOnThePage) {
