@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/cli/arguments.h"
@@ -28,6 +29,7 @@ struct ExportOptions {
   std::string page;
   std::string joined;
   std::vector<std::string> others;  // recordings that follow in `joined`
+  std::vector<int> runs;            // of the first one in `joined`, counted from 1; empty = all
   bool with_paths = false;
   int run = 0;  // 0 = all
   double from_ms = -std::numeric_limits<double>::infinity();
@@ -61,8 +63,25 @@ engine::Status write_page(const profiling::Session& session, const ExportOptions
   return file.commit();
 }
 
-/// Everything of the recordings, one after the other, in a new one.
-engine::Status write_joined(const profiling::Session& session, const ExportOptions& options) {
+/// The recordings, one after the other, in a new one.
+engine::Status write_joined(profiling::Session session, const ExportOptions& options) {
+  if (!options.runs.empty()) {
+    std::vector<profiling::RecordedRun> chosen;
+    for (const int run : options.runs) {
+      if (run > std::ssize(session.runs)) {
+        return engine::Error{
+            engine::ErrorCode::InvalidArgument,
+            fmt::format("--runs has {}; {} has {} runs", run, session.path, session.runs.size())};
+      }
+      chosen.push_back(session.runs[static_cast<std::size_t>(run - 1)]);
+    }
+    session.runs = std::move(chosen);
+  }
+  std::vector<profiling::Session> others;
+  for (const std::string& path : options.others) {
+    ENGINE_ASSIGN(others.emplace_back(), profiling::open_session(path));
+    warn_if_incomplete(path, others.back().doubt);
+  }
   ENGINE_ASSIGN(const std::unique_ptr<profiling::SessionWriter> writer,
                 profiling::SessionWriter::create(options.joined));
   const auto append = [&writer](const profiling::Session& one) {
@@ -76,11 +95,7 @@ engine::Status write_joined(const profiling::Session& session, const ExportOptio
   };
   const auto append_all = [&]() -> engine::Status {
     ENGINE_TRY(append(session));
-    for (const std::string& path : options.others) {
-      ENGINE_ASSIGN(const profiling::Session other, profiling::open_session(path));
-      warn_if_incomplete(path, other.doubt);
-      ENGINE_TRY(append(other));
-    }
+    for (const profiling::Session& other : others) ENGINE_TRY(append(other));
     return {};
   };
   const engine::Status appended = append_all();
@@ -191,6 +206,14 @@ void add_export_command(CLI::App& program, Action& chosen) {
       ->option_text("FILE")
       ->needs(joined)
       ->check(existing_file());
+  command
+      .add_option(
+          "--runs", options->runs,
+          "Recording: only these runs of the first one, counted from 1, with commas between")
+      ->option_text("LIST")
+      ->delimiter(',')
+      ->needs(joined)
+      ->check(at_least(1));
   command
       .add_flag("--with-paths", options->with_paths,
                 "Page: also folders, this machine's name and its user's, which are left out "

@@ -122,17 +122,25 @@ void set_control_value(const RequestControl& control, engine::RunRequest& reques
   set_value(control, request, value);
 }
 
+namespace {
+
+/// The values of an operand, which come from a file where the field is not there.
+bool is_operand(const RequestControl& control) {
+  return std::string_view(control.field).ends_with(".distribution") &&
+         std::string_view(control.field).find(".synthetic.") != std::string_view::npos;
+}
+
+}  // namespace
+
 bool differs_from_default(const RequestControl& control, const engine::RunRequest& request) {
   static const engine::RunRequest kDefaults;
-  if (leaf_of(control, request).value == nullptr) return true;
+  if (leaf_of(control, request).value == nullptr) return is_operand(control);
   return control_value(control, request) != control_value(control, kDefaults);
 }
 
 bool is_usual(const RequestControl& control, const engine::RunRequest& request, bool comparing) {
   // A file that was chosen is never out of sight, even if the step does not read it.
-  const bool of_file = control.kind == ControlKind::List && control.label[0] != '#' &&
-                       leaf_of(control, request).value == nullptr;
-  if (of_file) return true;
+  if (is_operand(control) && leaf_of(control, request).value == nullptr) return true;
   if (!(comparing && control.options.compared) &&
       !engine::inapplicable_reason(control.field, request).empty()) {
     return false;

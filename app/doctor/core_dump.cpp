@@ -72,7 +72,9 @@ void take_frame(const std::string& line, profiling::CorePlace& place) {
   const bool addressed = in != std::string::npos && in < launch && line.find("0x") < in;
   const std::size_t first = line.find_first_not_of(' ', addressed ? in + 4 : 2);
   if (first == std::string::npos) return;
-  const std::size_t end = std::min({launch, line.find(" (", first), line.size()});
+  // A template's arguments may hold " (", as in "kernel<(Format)0, (Kind)1>".
+  const std::size_t end =
+      launch != std::string::npos ? launch : std::min(line.find(" (", first), line.size());
   if (addressed) place.pc = address_in(line);
   place.kernel = line.substr(first, end - first);
   if (launch != std::string::npos) {

@@ -33,9 +33,7 @@ SvgPicture channel_picture(const engine::ChannelStatistics& channels, std::strin
   std::vector<SvgPoint> outline;
   for (std::size_t cell = 0; cell < columns.cells(); ++cell) {
     const double left = static_cast<double>(columns.first_channel(cell));
-    const double right = cell + 1 == columns.cells()
-                             ? static_cast<double>(columns.channels)
-                             : static_cast<double>(columns.first_channel(cell + 1));
+    const double right = static_cast<double>(columns.first_channel(cell + 1));
     const auto amax = static_cast<double>(columns.amax[cell]);
     const double y = amax > 0 ? frame.y(std::log2(amax)) : frame.inner().bottom();
     outline.push_back({frame.x(left), y});

@@ -72,7 +72,7 @@ struct ChannelProfile {
   std::vector<Channel> lowest_snr = {};  // of those with noise
 
   std::size_t cells() const { return amax.size(); }
-  /// The first channel of a cell, or one past the last of the cell before.
+  /// The first channel of a cell, or one past the last of the cell before: channels for cells().
   std::int64_t first_channel(std::size_t cell) const {
     const auto all = static_cast<std::int64_t>(cells());
     if (all == 0) return 0;

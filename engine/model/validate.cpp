@@ -126,8 +126,12 @@ Flaw ChannelProfile::flaw() const {
             fmt::format("is {}, in {} cells; every cell has at least one", channels, cells())};
   }
   // Compared so that NaN passes: it means "there is none".
-  if (median_amax < 0.0 || std::ranges::any_of(amax, [](float one) { return one < 0.0F; })) {
-    return {"amax", "or its median is below 0; it is the largest magnitude"};
+  const auto no_amax = [](float one) { return one < 0.0F || std::isinf(one); };
+  if (median_amax <= 0.0 || std::isinf(median_amax) || std::ranges::any_of(amax, no_amax)) {
+    return {"amax", "or its median is not a magnitude: 0 or more, the median above 0, and finite"};
+  }
+  if (outliers > 0 && std::isnan(median_amax)) {
+    return {"outliers", fmt::format("is {}, but there is no median to compare with", outliers)};
   }
   for (const auto* values : {&saturated_share, &underflowed_share, &lost_share}) {
     const auto wrong = [](float one) { return one < 0.0F || one > 1.0F; };
@@ -148,10 +152,11 @@ Flaw ChannelProfile::flaw() const {
 }
 
 Flaw ChannelStatistics::flaw() const {
-  // Also rejects NaN.
-  if (!(signal >= 0.0) || !(noise >= 0.0)) {
-    return {"signal",
-            fmt::format("is {} and the noise {}; a sum of squares is at least 0", signal, noise)};
+  const auto is_sum = [](double value) { return std::isfinite(value) && value >= 0.0; };
+  if (!is_sum(signal) || !is_sum(noise)) {
+    return {"signal", fmt::format("is {} and the noise {}; a sum of squares is finite and at least "
+                                  "0",
+                                  signal, noise)};
   }
   for (const auto& [name, axis, length] :
        {std::tuple{"columns", &columns, rows.channels}, {"rows", &rows, columns.channels}}) {

@@ -39,21 +39,39 @@ class Comparison {
     result_.splits = shape.splits;
     operand_ = compared_operand(result_.request, result_.splits);
     ENGINE_ASSIGN(input_, side_.load(result_.request.request, operand_, progress_));
-    place_sample();
+    ENGINE_TRY(place_sample());
     result_.copy_bytes = 2 * operand_.elements() * element_bytes(input_.type);
     return {};
   }
 
   /// The same for every report.
-  void place_sample() {
+  Status place_sample() {
     const ComparisonRequest& request = result_.request;
     sample_ = {request.sample_row, request.sample_column};
-    if (request.sample_rows == 0 || request.sample_columns == 0) return;
-    const ElementPlace largest =
-        largest_element(input_, sample_, request.sample_rows, request.sample_columns);
+    if (request.sample_rows == 0 || request.sample_columns == 0) return {};
+    // Strip by strip, so that Cancel has an answer.
+    constexpr std::int64_t kStripElements = std::int64_t{1} << 24;
+    const std::int64_t strip = std::max<std::int64_t>(kStripElements / request.sample_columns, 1);
+    const std::int64_t end = std::min(sample_.row + request.sample_rows, operand_.all_rows());
+    ElementPlace largest = sample_;
+    float amax = -1.0F;
+    for (std::int64_t row = sample_.row; row < end; row += strip) {
+      const ElementPlace found = largest_element(
+          input_, {row, sample_.column}, std::min(strip, end - row), request.sample_columns);
+      const bool inside = found.column < operand_.columns;
+      const float magnitude =
+          inside ? std::abs(element_value(input_, found.row * operand_.columns + found.column))
+                 : -1.0F;
+      if (std::isfinite(magnitude) && magnitude > amax) {
+        amax = magnitude;
+        largest = found;
+      }
+      ENGINE_TRY(advance(0.0));
+    }
     // With a few neighbours before it.
     sample_ = {std::max<std::int64_t>(largest.row - 2, 0),
                std::max<std::int64_t>(largest.column - 2, 0)};
+    return {};
   }
 
   Status add_report(const Recipe& recipe, Direction direction) {

@@ -20,12 +20,6 @@ constexpr auto kTile = static_cast<std::size_t>(kChannelTile);
 constexpr auto kStrip = static_cast<std::size_t>(kChannelStripRows);
 constexpr int kBlocksPerTile = static_cast<int>(kChannelTile) / kErrorBlock;
 
-// Counts of a channel in one word: underflowed, lost, undefined. A tile has 256 columns and a strip
-// 64 rows, so none outgrows its ten bits.
-constexpr std::uint32_t kCountBits = 10;
-constexpr std::uint32_t kCountMask = (1U << kCountBits) - 1U;
-static_assert(kChannelTile <= kCountMask && kChannelStripRows <= kCountMask);
-
 void add_counts(std::uint32_t packed, ChannelSums& sums) {
   sums.underflowed += packed & kCountMask;
   sums.lost += packed >> kCountBits & kCountMask;
@@ -275,8 +269,12 @@ void channel_statistics_cpu(const ChannelStatisticsArgs& args) {
   const std::int64_t tiles = measure.tiles();
   const std::int64_t parts = ceil_div(tiles, kTilesTogether);
   if (strips.empty() || tiles == 0) return;
+  // Enough strips for all threads, in memory that does not grow with the operand.
+  constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;
+  const std::int64_t fitting =
+      std::max<std::int64_t>(kMostBytes / (tiles * std::int64_t{sizeof(TileResult)}), 1);
   const std::int64_t batch =
-      std::min<std::int64_t>(std::ssize(strips), 2 * std::int64_t{omp_get_max_threads()});
+      std::min({std::ssize(strips), 2 * std::int64_t{omp_get_max_threads()}, fitting});
   const auto results =
       std::make_unique_for_overwrite<TileResult[]>(static_cast<std::size_t>(batch * tiles));
   for (std::int64_t first = 0; first < std::ssize(strips); first += batch) {

@@ -14,10 +14,6 @@ constexpr unsigned kAllLanes = 0xFFFFFFFFU;
 constexpr int kWarpsPerBlock = kThreads / 32;
 static_assert(kChannelTile == 32 * kStep && kErrorBlock == 2 * kStep);
 
-// Counts of up to 256 elements in one word: underflowed, lost, undefined.
-constexpr unsigned kCountBits = 10;
-constexpr unsigned kCountMask = (1U << kCountBits) - 1U;
-
 struct Scratch {
   double2* strips;  // [slots, columns]: signal and noise
   double2* tiles;   // [tiles, capacity_rows]
@@ -115,7 +111,7 @@ __device__ void add_element(float x, float decoded, unsigned row, int i, LaneCol
   part.counts += packed;
 }
 
-/// All lanes call; `column` is the lane's first.
+/// All lanes call.
 __device__ void store_row(const ChannelStatisticsArgs& args, const LaneRow& part, std::int64_t row,
                           std::int64_t tile, double2* sums) {
   const unsigned lane = threadIdx.x % 32;

@@ -18,6 +18,12 @@ namespace kernels {
 inline constexpr std::int64_t kChannelTile = 256;
 inline constexpr std::int64_t kChannelStripRows = 64;
 
+/// Counts of a channel in one word: underflowed, lost, undefined. A tile has 256 columns and a
+/// strip 64 rows, so none outgrows its ten bits.
+inline constexpr std::uint32_t kCountBits = 10;
+inline constexpr std::uint32_t kCountMask = (1U << kCountBits) - 1U;
+static_assert(kChannelTile <= kCountMask && kChannelStripRows <= kCountMask);
+
 /// One row or column, all groups together; the words are those of GroupQuantizationSums.
 struct ChannelSums {
   double signal = 0.0;          // of elements that are finite and come back finite

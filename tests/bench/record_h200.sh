@@ -37,18 +37,17 @@ for recipe in fp8-block bf16; do
 done
 log=ab.log call ab --a fp8-block.json --b bf16.json --blocks 10 --iterations 10 --record ab.session
 # Every recipe on one operand with outlier channels, once and over steps.
-log=compare.log call compare --experts 8 --rows 2048 --n 1024 --k 2048 --activations.synthetic.distribution heavy-tailed --output compare.session
+log=compare.log call compare --experts 8 --rows 2048 --n 1024 --k 2048 --backend cublaslt-grouped --activations.synthetic.distribution heavy-tailed --output compare.session
 log=steps.log call run --experts 8 --rows 1024 --n 512 --k 2048 --iterations 5 --worker-backend cpu \
   --with-history 32 --record steps.session
 head -n 1 "$here/h200_layer_recording.jsonl" > a.json
 log=visit.log call doctor --request a.json --prove --record visit.session || [ -e visit.session ]
 log=case.log call doctor --case workspace-regrown --prove --record case.session || [ -e case.session ]
 
-more=()
-for part in sweep ab compare steps visit case; do
-  if [ -e $part.session ]; then more+=(--add $part.session); fi
-done
-"$program" export runs.session --session h200_layer.session "${more[@]}"
+# What ships has one run of each kind, and is at most 8 MB.
+"$program" export sweep.session --session points.session --runs 1,3,5,6,7
+"$program" export runs.session --session h200_layer.session --runs 1,3,4,7,9,10 \
+  --add points.session --add compare.session --add steps.session --add visit.session --add case.session
 python3 - <<'PYTHON'
 import sqlite3
 

@@ -132,6 +132,19 @@ class Exported(unittest.TestCase):
         cpu, visits, joined = counts.values()
         self.assertEqual(joined, [2 * a + b for a, b in zip(cpu, visits)])
         self.assertGreater(joined[1] * joined[2] * joined[3], 0)
+        # Chosen runs alone, in the order that was asked for.
+        part = os.path.join(self.folder.name, "part.session")
+        call("export", self.sessions[0], "--session", part, "--runs", "3,1")
+        ids = {}
+        for path in (self.sessions[0], part):
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+                ids[path] = [row[0] for row in db.execute("SELECT request_json FROM runs ORDER BY run_id")]
+        whole, chosen = ids.values()
+        self.assertEqual(chosen, [whole[2], whole[0]])
+        refused = subprocess.run([PROGRAM, "export", self.sessions[1], "--session", part + "x", "--runs", "9"],
+                                 capture_output=True, text=True)
+        self.assertIn("--runs has 9;", refused.stderr)
+        self.assertFalse(os.path.exists(part + "x"))
 
     def test_a_recording_that_may_be_incomplete_says_so(self):
         session = os.path.join(tempfile.mkdtemp(dir=self.folder.name), "unclosed.session")

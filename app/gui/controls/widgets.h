@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,7 +70,7 @@ struct FilteredList {
   const std::vector<std::string>& items;
   std::vector<Heading> headings;
   std::string& filter;                     // kept by the caller, cleared when the list opens
-  std::vector<Fold> folds{};               // in the order of the items
+  std::span<const Fold> folds{};           // in the order of the items
   std::set<std::int64_t>* open = nullptr;  // keys of those that are open; kept by the caller
 };
 bool filtered_combo(const PanelContext&, const char* id, const char* label, int& index,

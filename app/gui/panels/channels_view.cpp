@@ -79,6 +79,7 @@ std::optional<OperandRegion> ChannelsView::draw(const PanelContext& context, con
                                                 const Area& area, const NumericsModel& model) {
   wanted_.reset();
   follow(model, context.theme);
+  inspectable_ = has_elements(model);
   if (channels_ == nullptr) {
     ImGui::SetCursorScreenPos(area.at);
     draw_empty(context, area.size, "Not in this recording", missing_);
@@ -122,11 +123,12 @@ CardSpec ChannelsView::profile_card(const PanelContext& context, ChannelAxis axi
                           : "Which rows are larger than the others, and which lose the most?",
           .note = fmt::format("{}, {} outlier{}", count(shown.channels), count(shown.outliers),
                               shown.outliers == 1 ? "" : "s"),
-          .measured =
-              "All elements of a row, or of a column over all experts: largest magnitude, "
-              "SNR, and the shares that saturated, became zero, or were lost. With more "
-              "than 512 of them, a point has the worst of its neighbours. An outlier "
-              "reaches 10 times the median. A click leads to the largest element.",
+          .measured = fmt::format(
+              "All elements of a row, or of a column over all experts: largest magnitude, SNR, and "
+              "the shares that saturated, became zero, or were lost. With more than {} of them, a "
+              "point has the worst of its neighbours. An outlier reaches {:g} times the median. A "
+              "click leads to the largest element, where the worker can make the operand again.",
+              engine::kMaxChannelCells, engine::kOutlierFactor),
           .list =
               [this, axis] {
                 return profiling::named_channels_table(profile(axis), axis,
@@ -150,8 +152,7 @@ plot::Marks ChannelsView::marks(const Theme& theme, ChannelAxis axis) const {
     const double value =
         static_cast<double>(cells.empty() ? 0.0F : cells[std::min(cell, cells.size() - 1)]);
     line.points.push_back(
-        {static_cast<double>(cell == cells.size() ? shown.channels : shown.first_channel(cell)),
-         drawn_value(figure, value)});
+        {static_cast<double>(shown.first_channel(cell)), drawn_value(figure, value)});
   }
   plot::Marks all = {std::move(line)};
   if (figure == ChannelFigure::Amax && shown.median_amax > 0) {
@@ -223,10 +224,9 @@ void ChannelsView::draw_profile(const PanelContext& context, const Area& room, C
   const auto cell =
       static_cast<std::size_t>(channel * static_cast<std::int64_t>(shown.cells()) / shown.channels);
   draw_read_out(context, axis, cell);
-  if (!frame.clicked()) return;
+  if (!frame.clicked() || !inspectable_) return;
   const std::int64_t first = shown.first_channel(cell);
-  const std::int64_t end =
-      cell + 1 == shown.cells() ? shown.channels : shown.first_channel(cell + 1);
+  const std::int64_t end = shown.first_channel(cell + 1);
   wanted_ = region_of(axis, first, end - first);
 }
 
@@ -240,8 +240,7 @@ void ChannelsView::draw_read_out(const PanelContext& context, ChannelAxis axis,
                                  std::size_t cell) const {
   const ChannelProfile& shown = profile(axis);
   const std::int64_t first = shown.first_channel(cell);
-  const std::int64_t end =
-      cell + 1 == shown.cells() ? shown.channels : shown.first_channel(cell + 1);
+  const std::int64_t end = shown.first_channel(cell + 1);
   const bool several = end - first > 1;
   const auto share = [&](const std::vector<float>& cells) {
     return plot::share_text(static_cast<double>(cells[cell]), 1.0);
@@ -249,13 +248,15 @@ void ChannelsView::draw_read_out(const PanelContext& context, ChannelAxis axis,
   const double amax = static_cast<double>(shown.amax[cell]);
   std::vector<plot::ReadOutLine> lines = {
       {several ? "largest amax" : "amax", plot::number_text(amax)},
-      {"against the median", fmt::format("{:.3g} x", amax / shown.median_amax)},
       {several ? "lowest SNR" : "SNR",
        plot::decibels(static_cast<double>(shown.snr_db[cell])).text()},
       {"saturated", share(shown.saturated_share)},
       {"underflowed", share(shown.underflowed_share)},
-      {"lost", share(shown.lost_share)},
-      {"click", "its largest element"}};
+      {"lost", share(shown.lost_share)}};
+  if (shown.median_amax > 0) {
+    lines.push_back({"against the median", fmt::format("{:.3g} x", amax / shown.median_amax)});
+  }
+  if (inspectable_) lines.push_back({"click", "its largest element"});
   plot::read_out(context,
                  several ? fmt::format("{}s {} to {}", noun(axis), count(first), count(end - 1))
                          : fmt::format("{} {}", noun(axis), count(first)),
@@ -271,7 +272,9 @@ CardSpec ChannelsView::table_card(const PanelContext& context) {
                 .question =
                     "Which ones are the worst, and where is their largest element? A click "
                     "on a row leads there.",
-                .measured = "The 16 worst by the chosen number, exact, of all rows or columns.",
+                .measured = fmt::format("The {} worst by the chosen number, exact, of all rows or "
+                                        "columns.",
+                                        engine::kMaxNamedChannels),
                 .header_widgets = width + lists + context.theme.px(2 * kGap)};
   spec.header = [this, &context, width, lists] {
     controls::segmented(context, "channels.axis", axis_, {"Columns", "Rows"}, {.width = width});
@@ -285,7 +288,7 @@ CardSpec ChannelsView::table_card(const PanelContext& context) {
                 .generation = table_generation_,
                 .state = &table_state_,
                 .chosen = [this, axis](std::optional<std::size_t> row) {
-                  if (!row) return;
+                  if (!row || !inspectable_) return;
                   const Channel& one =
                       profiling::channels_of(profile(axis), static_cast<ChannelList>(list_))[*row];
                   wanted_ = region_of(axis, one.index, 1);

@@ -45,7 +45,8 @@ class ChannelsView {
   std::uint64_t generation_ = 0;
   std::uint64_t table_generation_ = 0;
   std::string operand_;
-  std::string missing_;  // why there is nothing to show
+  std::string missing_;       // why there is nothing to show
+  bool inspectable_ = false;  // a click leads to an element
 
   int figure_ = 0;  // ChannelFigure
   int axis_ = 0;    // of the table: ChannelAxis

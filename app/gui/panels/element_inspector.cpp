@@ -218,6 +218,8 @@ bool is_shown_on_recipes(const engine::ComparisonRequest& request) {
   return !request.series && !request.gradients && !is_inspection(request);
 }
 
+bool has_elements(const NumericsModel& model) { return can_inspect(model) && model.quantized(); }
+
 bool can_inspect(const NumericsModel& model) {
   return is_linear_operand(model.operand()) || model.operand() == engine::StepTensor::WDown;
 }
@@ -243,17 +245,25 @@ bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model)
 
 void RunInspector::go_to(const PanelContext& context, const NumericsModel& model,
                          const OperandRegion& region) {
-  if (!can_inspect(model)) return;
+  if (!has_elements(model)) return;
   chosen_ = true;
-  waiting_ = true;
   row_ = region.row;
   column_ = region.column;
-  searched_ = region;
   asked_for_ = model.generation();
   view_.picked_row = 0;
   view_.picked_column = 0;
-  if (context.view.from_file || context.view.link.state == LinkState::Lost) return;
-  context.commands.push_back(inspection_order(model, region));
+  searched_ = region;
+  waiting_ = !context.view.from_file && context.view.link.state != LinkState::Lost;
+  if (waiting_) return context.commands.push_back(inspection_order(model, region));
+  // Nobody can be asked: what is at hand has the region's largest element, or is another place.
+  if (shown_ == nullptr || !holds_region()) {
+    shown_ = nullptr;
+    searched_ = {};
+    overlay_ = {};
+    return;
+  }
+  choose_largest(overlay_.report->sample);
+  pick_element();
 }
 
 void RunInspector::follow(const PanelContext& context, const NumericsModel& model) {
@@ -287,10 +297,24 @@ void RunInspector::show(const PanelContext& context, const NumericsModel& model)
   overlay_.name = recipe_text(report.recipe);
   overlay_.color = context.theme.colors.accent;
   choose_largest(report.sample);
-  view_.picked_row = static_cast<int>(
-      std::clamp<std::int64_t>(row_ - report.sample.row, 0, report.sample.rows - 1));
-  view_.picked_column = static_cast<int>(
-      std::clamp<std::int64_t>(column_ - report.sample.column, 0, report.sample.columns - 1));
+  pick_element();
+}
+
+void RunInspector::pick_element() {
+  const engine::QuantizationSample& sample = overlay_.report->sample;
+  view_.picked_row =
+      static_cast<int>(std::clamp<std::int64_t>(row_ - sample.row, 0, sample.rows - 1));
+  view_.picked_column =
+      static_cast<int>(std::clamp<std::int64_t>(column_ - sample.column, 0, sample.columns - 1));
+}
+
+bool RunInspector::holds_region() const {
+  const engine::QuantizationSample& sample = overlay_.report->sample;
+  const std::int64_t rows = std::max<std::int64_t>(searched_.rows, 1);
+  const std::int64_t columns = std::max<std::int64_t>(searched_.columns, 1);
+  return searched_.row >= sample.row && searched_.row + rows <= sample.row + sample.rows &&
+         searched_.column >= sample.column &&
+         searched_.column + columns <= sample.column + sample.columns;
 }
 
 /// Of the region that was asked for: the worker has put it into the sample.
@@ -329,7 +353,9 @@ void RunInspector::ask_again(const PanelContext& context, const NumericsModel& m
   const auto [rows, columns] = size_of_operand(model);
   const bool there = row_ < rows && column_ < columns;
   if (!there || !model.quantized() || asked_for_ == model.generation()) return;
-  go_to(context, model, {row_, column_});
+  // What was wanted may still be on its way from the run before.
+  const bool searching = waiting_ && searched_.rows > 0;
+  go_to(context, model, searching ? searched_ : OperandRegion{row_, column_});
 }
 
 profiling::Table RunInspector::list() const {

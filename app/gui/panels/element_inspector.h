@@ -57,7 +57,9 @@ bool is_shown_on_recipes(const engine::ComparisonRequest& request);
 /// The worker can make the model's operand again: it is an input of the step. A and dH, which an
 /// expert layer computes, are not.
 bool can_inspect(const NumericsModel& model);
-/// A region of an operand; one element where it has no size.
+/// It can, and they have codes.
+bool has_elements(const NumericsModel& model);
+/// A region of an operand; where it has no size, the place that a sample begins at.
 struct OperandRegion {
   std::int64_t row = 0;
   std::int64_t column = 0;
@@ -65,7 +67,8 @@ struct OperandRegion {
   std::int64_t columns = 0;
 };
 
-/// Requests the elements at the region's largest element; only where can_inspect().
+/// Requests the elements around the region's largest element, or from its place on; only where
+/// can_inspect().
 engine::ComparisonRequest inspection_order(const NumericsModel& model, const OperandRegion& region);
 /// Whether a comparison holds elements of the model's operand, at any position.
 bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model);
@@ -87,6 +90,10 @@ class RunInspector {
   void draw_arithmetic(const PanelContext& context, const NumericsModel& model, const Area& area);
   void draw_nothing(const PanelContext& context, const NumericsModel& model, const Area& area);
 
+  /// The chosen element, in the sample on screen.
+  void pick_element();
+  /// The sample on screen has all of the searched region.
+  bool holds_region() const;
   void choose_largest(const engine::QuantizationSample& sample);
   void keep_element();
   bool holds_element() const;

@@ -103,9 +103,8 @@ std::optional<Banner> welcome_banner(const PanelContext& context, const TourCont
           "matmuls, and shows its times, its numbers and its CUDA graph.",
       .width = width + small + context.theme.px(kGapSmall),
       .actions = [&context, &closed, path = first->path, width, small](float) {
-        if (controls::button(
-                context, "welcome.tour", "First steps",
-                {.tooltip = "A tour of six pictures, on this machine", .width = width})) {
+        if (controls::button(context, "welcome.tour", "First steps",
+                             {.tooltip = "A short tour, on this machine", .width = width})) {
           closed = true;
           context.commands.push_back(PlayTour{path});
         }

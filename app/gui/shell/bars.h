@@ -16,6 +16,7 @@
 #include "app/controllers/tour_controller.h"
 #include "app/controllers/workbench.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/controls/widgets.h"
 #include "app/gui/shell/keys.h"
 #include "profiling/trace/statistics.h"
 
@@ -26,12 +27,15 @@ class RunNames {
  public:
   /// One for each run, numbered from 1 in this window and in the recording.
   const std::vector<std::string>& of(const SessionView& view);
+  /// The runs of a sweep, and the blocks of an interleaved measurement, of the same view.
+  const std::vector<controls::Fold>& folds() const { return folds_; }
 
  private:
   std::vector<std::shared_ptr<const profiling::RecordedRun>> runs_;
   std::size_t live_ = 0;
   std::uint64_t given_ = 0;
   std::vector<std::string> names_;
+  std::vector<controls::Fold> folds_;
 };
 
 /// Chooses the run on screen from all listed runs, and names it.

@@ -107,19 +107,19 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     const ChildScope body("##rail_body", {0, -footer_height_}, theme.colors.panel,
                           {theme.px(kPanelPadding), theme.px(kGap)});
     draw_whose_request();
-    if (section("Input", request)) {
+    if (section("Input")) {
       draw_shape(request);
       draw_operand(RequestOperand::X, request);
       draw_operand(RequestOperand::W, request);
       draw_operand(RequestOperand::WDown, request);
       draw_controls("input.seed", "input.seed", request);
     }
-    if (section("Routing", request)) {
+    if (section("Routing")) {
       draw_controls("routing.distribution", "routing.distribution", request);
       draw_routing_file(request);
       draw_controls("routing.alignment", "routing.alignment", request);
     }
-    if (section("Step", request)) {
+    if (section("Step")) {
       const engine::StepKind step = request.step;
       draw_controls("step.kind", "step.kind", request);
       if (request.step != step) request.shape.preset.clear();  // it named another step
@@ -127,9 +127,9 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
       draw_operand(RequestOperand::DY, request);
       draw_controls("step.wgrad_type", "step.weight_reuse", request);
     }
-    if (section("Recipe", request)) draw_controls("recipe.scaling", "recipe.stochastic", request);
-    if (section("Engine", request)) draw_engine(request);
-    if (section("Measure", request)) {
+    if (section("Recipe")) draw_controls("recipe.scaling", "recipe.stochastic", request);
+    if (section("Engine")) draw_engine(request);
+    if (section("Measure")) {
       draw_controls("measure.trace", "measure.recorded_steps", request);
     }
   }
@@ -368,7 +368,7 @@ void ControlRail::draw_by_kind(const RequestControl& control, engine::RunRequest
       draw_number(control, request);
       break;
     case ControlKind::Decades: {
-      mark_changed(control, request);
+      mark_changed(control);
       auto value = static_cast<float>(control_value(control, request));
       const ControlRange range = control_range(control);
       if (controls::drag_float(*context_, control.id, control.label, value, 0.0F,
@@ -402,7 +402,7 @@ void ControlRail::draw_segments(const RequestControl& control, engine::RunReques
   controls::Options options = options_of(control, request);
   int index = chosen_index(control, request);
   const std::vector<controls::Options> gates = gates_of(control, request, index, options);
-  mark_changed(control, request);
+  mark_changed(control);
   if (control.label[0] != '\0') row_label(control.label);
   if (controls::segmented(*context_, control.id, index, choice_labels(control), options, gates)) {
     set_control_value(control, request,
@@ -414,7 +414,7 @@ void ControlRail::draw_list(const RequestControl& control, engine::RunRequest& r
   controls::Options options = options_of(control, request);
   int index = chosen_index(control, request);
   const std::vector<controls::Options> gates = gates_of(control, request, index, options);
-  mark_changed(control, request);
+  mark_changed(control);
   if (controls::combo(*context_, control.id, control.label, index, choice_labels(control), options,
                       gates)) {
     set_control_value(control, request,
@@ -436,7 +436,7 @@ void ControlRail::draw_switch(const RequestControl& control, engine::RunRequest&
     }
   }
   place_in_row(context_->theme.px(row_.label == nullptr ? kGapSection : kGapLarge));
-  mark_changed(control, request);
+  mark_changed(control);
   if (controls::checkbox(*context_, control.id, control.label, on, options)) {
     set_control_value(control, request, std::int64_t{on ? 1 : 0});
   }
@@ -456,7 +456,7 @@ void ControlRail::draw_number(const RequestControl& control, engine::RunRequest&
       options.share = 0.5F * (1 - gap / ImGui::GetContentRegionAvail().x);
     }
   }
-  mark_changed(control, request);
+  mark_changed(control);
   if (is_real(control)) {
     double value = control_value(control, request);
     if (controls::drag_real(*context_, control.id, label.c_str(), value, range.low, range.high,

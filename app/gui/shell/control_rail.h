@@ -111,7 +111,7 @@ class ControlRail {
                              std::int64_t value) const;
 
   /// Draws its heading; false = folded.
-  bool section(const char* title, const engine::RunRequest& request);
+  bool section(const char* title);
   /// "7 more", which shows all of the section, and "less".
   void draw_more(const std::string& title, const std::string& id);
   /// At the end of the row.
@@ -122,7 +122,8 @@ class ControlRail {
   bool shows(const RequestControl& control) const;
   bool is_wrong(std::string_view field) const;
   /// Left of a control that is not at its default.
-  void mark_changed(const RequestControl& control, const engine::RunRequest& request);
+  void mark_changed(const RequestControl& control);
+  bool is_changed(const RequestControl& control) const;
   /// Continues the row of the control before, or begins one, with its label.
   void place_in_row(float gap);
   /// What the numbers of a routing file may be, a button for each.
@@ -156,7 +157,8 @@ class ControlRail {
   engine::Error problem_;  // no message: the request is valid
   RailWishes wishes_;
   RailSections* sections_ = nullptr;
-  std::vector<bool> usual_;  // by request_controls()
+  std::vector<bool> usual_;    // by request_controls()
+  std::vector<bool> changed_;  // and has an effect
   engine::RunRequest usual_of_;
   bool usual_comparing_ = false;
   /// The row that several controls share.

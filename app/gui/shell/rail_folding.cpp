@@ -36,8 +36,10 @@ void ControlRail::find_usual(const engine::RunRequest& request) {
   usual_of_ = request;
   usual_comparing_ = comparing;
   usual_.clear();
+  changed_.clear();
   for (const RequestControl& control : request_controls()) {
     usual_.push_back(is_usual(control, request, comparing));
+    changed_.push_back(usual_.back() && differs_from_default(control, request));
   }
 }
 
@@ -48,24 +50,35 @@ bool ControlRail::shows(const RequestControl& control) const {
          !controls::refusal_of(*context_, control.id).empty();
 }
 
-bool ControlRail::section(const char* title, const engine::RunRequest& request) {
+bool ControlRail::is_changed(const RequestControl& control) const {
+  return changed_[static_cast<std::size_t>(&request_control(control.id) -
+                                           request_controls().data())];
+}
+
+bool ControlRail::section(const char* title) {
   const Theme& theme = context_->theme;
   if (ImGui::GetCursorPosY() > theme.px(kRowHeight)) ImGui::Dummy({0, theme.px(2)});
   bool wrong = false;
-  std::string changed;
   int count = 0;
   for_section(title, [&](const RequestControl& control) {
     wrong = wrong || is_wrong(control.field);
-    if (!differs_from_default(control, request)) return;
-    ++count;
-    changed += (changed.empty() ? "Not at their defaults: " : ", ") + setting_label(control.field);
+    if (is_changed(control)) ++count;
   });
   // What blocks the run is always in sight.
   bool open = wrong || !sections_->folded.contains(title);
   const std::string id = section_id(title);
-  if (controls::fold(*context_, id.c_str(), title, open, {.tooltip = changed})) {
+  if (controls::fold(*context_, id.c_str(), title, open, {})) {
     if (open) sections_->folded.erase(title);
     if (!open) sections_->folded.insert(title);
+  }
+  if (ImGui::IsItemHovered() && count > 0) {
+    std::string changed;
+    for_section(title, [&](const RequestControl& control) {
+      if (!is_changed(control)) return;
+      changed +=
+          (changed.empty() ? "Not at their defaults: " : ", ") + setting_label(control.field);
+    });
+    controls::tooltip(*context_, changed);
   }
   if (open) {
     draw_more(title, id);
@@ -109,8 +122,8 @@ void ControlRail::draw_more(const std::string& title, const std::string& id) {
   if (!full) sections_->full.insert(title);
 }
 
-void ControlRail::mark_changed(const RequestControl& control, const engine::RunRequest& request) {
-  if (!differs_from_default(control, request)) return;
+void ControlRail::mark_changed(const RequestControl& control) {
+  if (!is_changed(control)) return;
   const Theme& theme = context_->theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::GetWindowDrawList()->AddRectFilled({at.x - theme.px(5), at.y + theme.px(3)},

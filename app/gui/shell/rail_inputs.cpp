@@ -104,7 +104,7 @@ void ControlRail::draw_operand(RequestOperand operand, engine::RunRequest& reque
   const bool synthetic = std::holds_alternative<engine::SyntheticInput>(input);
   int index = synthetic ? chosen_index(source, request) : from_file;
   if (!shows(request_control(source.id))) return;
-  mark_changed(source, request);
+  mark_changed(request_control(source.id));
   controls::Options options = options_of(source, request);
   // What has no effect is one greyed line.
   const bool one_line = !synthetic || !options.enabled;

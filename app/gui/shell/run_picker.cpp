@@ -17,21 +17,6 @@
 
 namespace app {
 
-const std::vector<std::string>& RunNames::of(const SessionView& view) {
-  const std::uint64_t given = view.names == nullptr ? 0 : view.names->generation();
-  if (view.runs == runs_ && view.live_runs == live_ && given == given_) return names_;
-  runs_ = view.runs;
-  live_ = view.live_runs;
-  given_ = given;
-  std::vector<ListedRun> listed;
-  for (const auto& run : runs_) listed.push_back({run.get(), view.name_of(run)});
-  const auto live = std::span<const ListedRun>(listed).first(live_);
-  names_ = run_names(live);
-  std::ranges::move(run_names(std::span<const ListedRun>(listed).subspan(live_)),
-                    std::back_inserter(names_));
-  return names_;
-}
-
 namespace {
 
 /// The runs of a sweep, and the blocks of an interleaved measurement.
@@ -47,7 +32,9 @@ std::vector<controls::Fold> folds_of(const SessionView& view) {
     }
     if (group.kind != profiling::GroupKind::None && end - i > 1) {
       const bool sweep = group.kind == profiling::GroupKind::Sweep;
-      folds.push_back({i, end - i, group.id,
+      // Its id alone is not unique: a recording may hold a sweep of this window.
+      const std::int64_t side = i < view.live_runs ? 1 : 0;
+      folds.push_back({i, end - i, 4 * group.id + 2 * side + (sweep ? 1 : 0),
                        fmt::format("{} of {}: {} {}", sweep ? "Sweep" : "A/B", group_time(group.id),
                                    end - i, sweep ? "points" : "blocks")});
     }
@@ -58,6 +45,22 @@ std::vector<controls::Fold> folds_of(const SessionView& view) {
 
 }  // namespace
 
+const std::vector<std::string>& RunNames::of(const SessionView& view) {
+  const std::uint64_t given = view.names == nullptr ? 0 : view.names->generation();
+  if (view.runs == runs_ && view.live_runs == live_ && given == given_) return names_;
+  runs_ = view.runs;
+  live_ = view.live_runs;
+  given_ = given;
+  std::vector<ListedRun> listed;
+  for (const auto& run : runs_) listed.push_back({run.get(), view.name_of(run)});
+  const auto live = std::span<const ListedRun>(listed).first(live_);
+  names_ = run_names(live);
+  std::ranges::move(run_names(std::span<const ListedRun>(listed).subspan(live_)),
+                    std::back_inserter(names_));
+  folds_ = folds_of(view);
+  return names_;
+}
+
 void RunPicker::draw(const PanelContext& context, float width) {
   const SessionView& view = context.view;
   std::vector<controls::Heading> headings;
@@ -67,7 +70,8 @@ void RunPicker::draw(const PanelContext& context, float width) {
         {view.live_runs, std::filesystem::path(view.session_path).filename().string()});
   }
   int index = view.run == nullptr ? -1 : static_cast<int>(view.run_index);
-  const controls::FilteredList list{names_.of(view), std::move(headings), filter_, folds_of(view),
+  const std::vector<std::string>& names = names_.of(view);
+  const controls::FilteredList list{names, std::move(headings), filter_, names_.folds(),
                                     &open_groups_};
   const controls::Options options{
       .tooltip = view.from_file ? "A run of " + engine::shown_path(view.session_path)

@@ -15,6 +15,18 @@ profiling::CorePlace read(const std::vector<std::string>& lines) {
   return place;
 }
 
+TEST(CoreDump, ArgumentsOfATemplateAreOfItsName) {
+  const profiling::CorePlace place =
+      read({"#0  0x00007f in quantize_kernel<(Format)0, (Kind)1><<<(1,1,1),(32,1,1)>>> (x=0x0)"});
+  EXPECT_EQ(place.kernel, "quantize_kernel<(Format)0, (Kind)1>");
+  // As cuda-gdb 13.0 prints it of a core of an H200.
+  EXPECT_EQ(
+      read({"#0  kernels::(anonymous namespace)::scale_by_amax_kernel<<<(16,1,1),(128,1,1)>>> "
+            "() at kernels/hazards/grouped_scale.cu:125"})
+          .kernel,
+      "kernels::(anonymous namespace)::scale_by_amax_kernel");
+}
+
 TEST(CoreDump, FocusFrameAndInstructionAreRead) {
   const profiling::CorePlace place = read(
       {"Opening GPU coredump: run.core",

@@ -11,6 +11,7 @@
 
 #include "app/protocol/wire_schema.h"
 #include "tests/unit/protocol/random_value.h"
+#include "tests/unit/protocol/settled_channels.h"
 
 namespace app {
 namespace {
@@ -48,26 +49,8 @@ testing::RandomValue random_value(unsigned seed) {
     map.deviation.clear();  // not measured
     map.underflowed_share.clear();
   });
-  random.settle<engine::ChannelStatistics>([](auto& channels) {
-    channels.signal = 5.5;
-    channels.noise = 0.25;
-    for (engine::ChannelProfile* axis : {&channels.columns, &channels.rows}) {
-      axis->channels = 1000;
-      axis->outliers = 7;
-      axis->median_amax = 1.5;
-      axis->amax = {2.0F, 0.0F};
-      axis->snr_db.resize(2);
-      for (auto* cells : {&axis->saturated_share, &axis->underflowed_share, &axis->lost_share}) {
-        cells->assign(2, 0.25F);
-      }
-      for (auto* list : {&axis->largest, &axis->noisiest, &axis->lowest_snr}) {
-        for (engine::Channel& one : *list) {
-          one.index %= 1000;
-          one.place %= 1000;
-        }
-      }
-    }
-  });
+  random.settle<engine::ChannelStatistics>(
+      [](auto& channels) { testing::settle_channels(channels); });
   random.settle<engine::ComparisonRequest>([](auto& request) {
     request.gradients = false;
     if (!request.series) return;
