@@ -18,7 +18,7 @@ constexpr const char* kRecordedRequest =
     "runs";
 
 constexpr const char* kExample = "h200_layer.session";
-constexpr std::size_t kExampleRun = 1;
+constexpr std::size_t kExampleRun = 0;
 
 }  // namespace
 

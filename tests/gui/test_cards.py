@@ -190,7 +190,7 @@ def test_a_case_of_the_gallery_has_them_too(open_window):
     assert shown_cards(window.map()) == {"doctor.case_card"}
     window.click("doctor.show_recorded")
     window.wait("a visit", lambda m: any(c["id"] == "doctor.cure_card.title" for c in m["controls"]))
-    assert len(shown_cards(window.map())) == 6
+    assert len(shown_cards(window.map())) == 7
 
 
 def test_the_points_of_a_sweep_have_them(open_window):

@@ -57,7 +57,7 @@ def test_a_first_start_shows_a_layer_of_a_device_and_the_next_one_does_not(open_
     state = window.state()
     assert state["from_file"] and state["page"] == "numerics"
     assert "DeepSeek-V3 layer" in window.control("headline.request")["value"]
-    assert "FP8 block" in window.control("top.run")["value"]
+    assert window.control("top.run")["value"].startswith("1. DeepSeek-V3 layer, 32 experts · FP8 block")
     assert "An example is open" in window.control("status.says")["value"]
     # Meanwhile the worker measures; its run is one click away.
     window.wait("a run of this machine", lambda m: m["state"]["runs"] > 0)

@@ -291,6 +291,9 @@ def test_a_tour_begins_with_the_defaults_even_where_x_is_a_file(open_window, tmp
         current = at_step(window, step)
         assert tour_state(current)["trouble"] == ""
         window.key("Right")
+    # At its default it is only shown on request.
+    assert window.control("engine.layers") is None
+    window.show_all("engine")
     assert window.control("engine.layers")["value"] == "1"
 
 

@@ -57,9 +57,10 @@ TEST(SessionOperations, ComeBackAndAreNamedForThoseWhoQuery) {
 }
 
 TEST(SessionOperations, RecordingsFromBeforeHaveNone) {
-  for (const char* name : {"h200", "h200_layer", "gallery", "workspace_bug"}) {
+  for (const char* name : {"assets/sessions/h200", "tests/unit/session/former/h200_layer",
+                           "assets/sessions/gallery", "assets/sessions/workspace_bug"}) {
     const engine::Result<Session> session =
-        open_session(std::string(EXPERTSCOPE_SOURCE "/assets/sessions/") + name + ".session");
+        open_session(std::string(EXPERTSCOPE_SOURCE "/") + name + ".session");
     ASSERT_TRUE(session.ok()) << session.error().message;
     const auto unknown = [](const auto& entry) { return entry.writes == WrittenValue::Unknown; };
     for (const RecordedRun& run : session.value().runs) {

@@ -57,9 +57,9 @@ std::uint64_t counted(const engine::MagnitudeHistogram& histogram) {
 }
 
 /// The numbers are what the program wrote as CSV when these tables were its own.
-TEST(SessionTensors, AShippedLayerHasTheNumbersOfItsFormerTables) {
+TEST(SessionTensors, AFormerLayerHasTheNumbersOfItsFormerTables) {
   const engine::Result<Session> session =
-      open_session(EXPERTSCOPE_SOURCE "/assets/sessions/h200_layer.session");
+      open_session(EXPERTSCOPE_SOURCE "/tests/unit/session/former/h200_layer.session");
   ASSERT_TRUE(session.ok()) << session.error().message;
   const engine::RunResult& result = session.value().runs.at(0).result;
   EXPECT_EQ(result.tensors.size(), 12U);
