@@ -28,6 +28,11 @@ constexpr std::string_view page_name(Page page) {
                                          "compare"}[static_cast<std::size_t>(page)];
 }
 
+/// As displayed.
+constexpr const char* page_title(Page page) {
+  return std::array{"Performance", "Numerics", "Graphs", "Compare"}[static_cast<std::size_t>(page)];
+}
+
 inline std::optional<Page> page_named(std::string_view name) {
   for (const Page page : kPages) {
     if (page_name(page) == name) return page;

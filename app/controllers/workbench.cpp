@@ -357,6 +357,11 @@ std::string Workbench::refusal(Action action) const {
                      state.results().visits.empty()
                  ? "No run, comparison or visit to the doctor to show yet"
                  : "";
+    case Action::PresentNext:
+    case Action::PresentPrevious:
+    case Action::PresentFirst:
+    case Action::PresentLast:
+      return presentation.on() ? "" : "Nothing is presented: F11 begins";
     case Action::RecordElsewhere:
       return files.recording() ? "" : "Nothing is being recorded";
     case Action::AllowLibrary:

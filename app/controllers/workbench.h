@@ -13,6 +13,7 @@
 #include "app/controllers/files_controller.h"
 #include "app/controllers/library_controller.h"
 #include "app/controllers/notices.h"
+#include "app/controllers/presentation.h"
 #include "app/controllers/runs_controller.h"
 #include "app/controllers/tour_controller.h"
 #include "app/protocol/worker_command.h"
@@ -41,6 +42,7 @@ class Workbench {
   FilesController files;
   DoctorController doctor;
   TourController tours;
+  Presentation presentation;
 
   /// Puts this request, which came from `file`, in the rail; `run`: as soon as there is a worker.
   void begin_with(const engine::RunRequest& request, const std::string& file, bool run);

@@ -23,8 +23,8 @@ TEST(Keys, NoChordMeansTwoThings) {
   for (const ActionRow& row : action_table()) {
     EXPECT_TRUE(ids.insert(row.id).second) << row.id;
     EXPECT_EQ(row.chords.empty() && row.action != Action::Help, row.keys[0] == '\0') << row.id;
-    // While a tour is on screen, its keys replace those of the plots.
-    if (row.group == std::string("Tour")) continue;
+    // While a tour is on screen, or cards are presented, their keys replace those of the plots.
+    if (row.group == std::string("Tour") || row.group == std::string("Presenting")) continue;
     for (const Chord& chord : row.chords) {
       EXPECT_TRUE(seen.insert({chord.key, chord.modifiers}).second) << row.id;
     }
@@ -52,16 +52,31 @@ TEST(Keys, LettersAndUndoAreLeftToATextField) {
   EXPECT_FALSE(action_of(GLFW_KEY_SPACE, 0, {.typing = true, .touring = true}));
 }
 
+TEST(Keys, PresentingTakesTheKeysThatATourLeaves) {
+  EXPECT_EQ(action_of(GLFW_KEY_PAGE_DOWN, 0, {}), Action::NextRun);
+  EXPECT_EQ(action_of(GLFW_KEY_PAGE_DOWN, 0, {.presenting = true}), Action::PresentNext);
+  EXPECT_EQ(action_of(GLFW_KEY_RIGHT, 0, {.presenting = true}), Action::PresentNext);
+  EXPECT_EQ(action_of(GLFW_KEY_LEFT, 0, {.presenting = true}), Action::PresentPrevious);
+  EXPECT_FALSE(action_of(GLFW_KEY_END, 0, {}));
+  EXPECT_EQ(action_of(GLFW_KEY_END, 0, {.presenting = true}), Action::PresentLast);
+  EXPECT_EQ(action_of(GLFW_KEY_RIGHT, 0, {.touring = true, .presenting = true}), Action::TourNext);
+  EXPECT_EQ(action_of(GLFW_KEY_PAGE_UP, 0, {.touring = true, .presenting = true}),
+            Action::PresentPrevious);
+  EXPECT_FALSE(action_of(GLFW_KEY_SPACE, 0, {.typing = true, .presenting = true}));
+  EXPECT_EQ(action_of(GLFW_KEY_F11, 0, {.typing = true, .presenting = true}), Action::Present);
+}
+
 /// As the `?` page writes it; empty = a key that it need not name.
 std::string written(const Chord& chord) {
   static const std::map<int, std::string> kNames = {
       {GLFW_KEY_ESCAPE, "Esc"},      {GLFW_KEY_SPACE, "Space"},
       {GLFW_KEY_LEFT, "Left arrow"}, {GLFW_KEY_RIGHT, "Right arrow"},
       {GLFW_KEY_PAGE_UP, "PageUp"},  {GLFW_KEY_PAGE_DOWN, "PageDown"},
-      {GLFW_KEY_HOME, "Home"},       {GLFW_KEY_EQUAL, "="},
-      {GLFW_KEY_MINUS, "-"},         {GLFW_KEY_SLASH, "/"},
-      {GLFW_KEY_COMMA, ","},         {GLFW_KEY_PERIOD, "."},
-      {GLFW_KEY_LEFT_BRACKET, "["},  {GLFW_KEY_RIGHT_BRACKET, "]"}};
+      {GLFW_KEY_HOME, "Home"},       {GLFW_KEY_END, "End"},
+      {GLFW_KEY_EQUAL, "="},         {GLFW_KEY_MINUS, "-"},
+      {GLFW_KEY_SLASH, "/"},         {GLFW_KEY_COMMA, ","},
+      {GLFW_KEY_PERIOD, "."},        {GLFW_KEY_LEFT_BRACKET, "["},
+      {GLFW_KEY_RIGHT_BRACKET, "]"}};
   std::string text;
   if ((chord.modifiers & GLFW_MOD_CONTROL) != 0) text += "Ctrl+";
   if ((chord.modifiers & GLFW_MOD_ALT) != 0) text += "Alt+";

@@ -212,10 +212,29 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
   ImGui::SetCursorScreenPos(content);
 }
 
+/// Draws the card's sentence at the lower end of `area` if the card is presented; returns the rest.
+Area above_sentence(const PanelContext& context, const Area& area, const CardSpec& spec) {
+  const std::string text =
+      context.presenting != nullptr && spec.sentence ? spec.sentence() : std::string();
+  if (text.empty()) return area;
+  const Theme& theme = context.theme;
+  const float edge = theme.px(kPanelPadding);
+  const float width = area.size.x - 2.0F * edge;
+  const float height =
+      std::min(shown_size(theme.fonts.body, text, width).y, 0.4F * area.size.y) + theme.px(kGap);
+  const Area card{area.at, ImVec2(area.size.x, area.size.y - height)};
+  const ImVec2 low(area.at.x + edge, card.end().y + theme.px(kGap));
+  draw_shown(ImGui::GetWindowDrawList(), theme.fonts.body, low, theme.colors.text, text, width);
+  controls::record(context, "present.sentence", "What the longest kernels achieve", "text", text,
+                   low, area.end());
+  return card;
+}
+
 }  // namespace
 
-void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec) {
+void draw_card(const PanelContext& context, const Area& whole, const CardSpec& spec) {
   const Theme& theme = context.theme;
+  const Area area = above_sentence(context, whole, spec);
   ImGui::SetCursorScreenPos(area.at);
   ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.panel);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kPanelPadding), theme.px(kGap)));

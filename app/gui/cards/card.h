@@ -72,6 +72,8 @@ struct CardSpec {
   CardReadOut read_out{};
   /// Below a picture of it: what was shown; null = that of the run on screen.
   std::function<std::string()> caption{};
+  /// Below it while it is presented; null = nothing.
+  std::function<std::string()> sentence{};
   // Set by the board that the card lies on (card_board.h).
   bool fills_page = false;
   std::function<void()> fill_page{};  // or shows all cards again; null = the card cannot

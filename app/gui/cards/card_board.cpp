@@ -88,6 +88,7 @@ struct CardBoard::Cut {
 void CardBoard::draw(const PanelContext& context, const Area& area, const CardPlan& plan,
                      const std::vector<MakeCard>& cards) {
   if (context.picture != nullptr) return draw_for_picture(context, area, plan, cards);
+  if (context.presenting != nullptr) return draw_presented(context, cards);
   const float gap = context.theme.px(kGap);
   // A tour shows the card that it speaks of.
   const std::optional<std::size_t> filled = context.outlined.empty() ? filled_ : std::nullopt;
@@ -123,6 +124,24 @@ void CardBoard::draw_for_picture(const PanelContext& context, const Area& area,
     if (!spec.caption) spec.caption = plan.caption;
     return draw_card(context, place, spec);
   }
+}
+
+void CardBoard::draw_presented(const PanelContext& context, const std::vector<MakeCard>& cards) {
+  if (cards.empty()) return;
+  PresentingPass& pass = *context.presenting;
+  const Area place{pass.at, pass.size};
+  pass.cards = cards.size();
+  pass.card = std::min(pass.wanted, cards.size() - 1);
+  // A tour shows the card that it speaks of.
+  for (std::size_t i = 0; i < cards.size() && !context.outlined.empty(); ++i) {
+    if (panel_name(cards[i](place).id) == context.outlined) pass.card = i;
+  }
+  // The card covers what the page has drawn around its cards.
+  context.controls.keep(pass.controls_before);
+  ImGui::GetWindowDrawList()->AddRectFilled(place.at, place.end(), context.theme.colors.window);
+  const CardSpec spec = cards[pass.card](place);
+  pass.title = spec.title;
+  draw_card(context, place, spec);
 }
 
 void CardBoard::place(const PanelContext& context, const Cut& cut, std::vector<Area>& places) {

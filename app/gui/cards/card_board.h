@@ -58,6 +58,8 @@ class CardBoard {
   /// Draws only this card: further cards might leave it no room.
   static void draw_for_picture(const PanelContext& context, const Area& area, const CardPlan& plan,
                                const std::vector<MakeCard>& cards);
+  /// Draws only the card that is presented, over the whole page; what the user has arranged stays.
+  static void draw_presented(const PanelContext& context, const std::vector<MakeCard>& cards);
   void place(const PanelContext& context, const Cut& cut, std::vector<Area>& places);
   void draw_splitter(const PanelContext& context, const Cut& cut, const Area& gap,
                      const std::vector<float>& lengths, const std::vector<float>& least,

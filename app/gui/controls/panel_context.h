@@ -4,6 +4,8 @@
 
 #include <imgui.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +35,8 @@ class ControlMap {
  public:
   void begin_frame() { entries_.clear(); }
   void add(ControlEntry entry) { entries_.push_back(std::move(entry)); }
+  /// What was added after the first `count` is covered.
+  void keep(std::size_t count) { entries_.resize(std::min(count, entries_.size())); }
   const std::vector<ControlEntry>& entries() const { return entries_; }
 
  private:
@@ -84,6 +88,19 @@ struct PicturePass {
   std::string caption{};
 };
 
+/// One card fills the page, in large type.
+struct PresentingPass {
+  std::size_t wanted = 0;  // of the cards; beyond the last one = the last one
+  // The page, which the card fills, and how many controls there were before it was drawn.
+  ImVec2 at{};
+  ImVec2 size{};
+  std::size_t controls_before = 0;
+  // What is shown, once it is drawn.
+  std::size_t card = 0;
+  std::size_t cards = 0;  // 0 = the page has none now, and is shown as it is
+  std::string title{};
+};
+
 struct PanelContext {
   const SessionView& view;
   std::vector<Command>& commands;  // carried out after the frame, in this order
@@ -94,7 +111,8 @@ struct PanelContext {
   std::string_view outlined{};  // the panel that a tour speaks of: "performance.timeline"
   /// Why every control drawn with this shows its value but cannot be changed; empty = it can.
   std::string read_only{};
-  PicturePass* picture = nullptr;  // null = a frame of the window
+  PicturePass* picture = nullptr;        // null = a frame of the window
+  PresentingPass* presenting = nullptr;  // null = all cards of the page are shown
 };
 
 /// A click on an expert selects it; a click on the selected one clears the selection.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/model/guarded_thread.h"
+#include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
 
 namespace app {
@@ -15,6 +16,14 @@ namespace {
 
 const std::vector<profiling::ExpertTime> kNoExperts;
 const plot::Bins kNoBins;
+
+std::string sentence_of_longest(const profiling::RecordedRun& run,
+                                const std::vector<profiling::KernelSummary>& largest_first) {
+  if (largest_first.empty()) return {};
+  const profiling::KernelSummary& longest = largest_first.front();
+  return profiling::roof_sentence(run.result, profiling::operation_points(run.result, run.activity),
+                                  longest.stage, longest.writes);
+}
 
 }  // namespace
 
@@ -36,7 +45,8 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
     std::shared_ptr<const LanePicture> lanes = make_lanes(make_run_picture(run), choice);
     summing.join();
     if (sums == nullptr) throw std::runtime_error(failure);
-    return RunDerivations{std::move(lanes), std::move(sums)};
+    std::string sentence = sentence_of_longest(*run, sums->kernels);
+    return RunDerivations{std::move(lanes), std::move(sums), std::move(sentence)};
   }));
 }
 
@@ -60,6 +70,7 @@ bool PerformanceModel::show(std::optional<RunDerivations> made) {
   if (!made) return false;
   lanes_ = std::move(made->lanes);
   range_ = std::move(made->range);
+  longest_kernels_ = std::move(made->sentence);
   ++derived_;
   return true;
 }

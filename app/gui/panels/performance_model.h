@@ -59,6 +59,9 @@ class PerformanceModel {
   const plot::DrawnTable& kernels_table() const { return kernels_; }
   const plot::DrawnTable& operations_table() const { return operations_; }
   const std::vector<profiling::KernelSummary>& kernels() const { return range_->kernels; }
+  /// What the kernels with the largest sum of the whole run achieve, and what limits them; empty =
+  /// it has none.
+  const std::string& longest_kernels() const { return longest_kernels_; }
   /// Durations of one row of the table; -1 = the row with the largest sum.
   const plot::Bins& row_bins(int row) const;
   /// Source of the times of experts: first the records of the timed iterations, which follow the
@@ -87,6 +90,7 @@ class PerformanceModel {
   struct RunDerivations {
     std::shared_ptr<const LanePicture> lanes;
     std::shared_ptr<const RangePicture> range;
+    std::string sentence;
   };
 
   // True if there is one.
@@ -105,6 +109,7 @@ class PerformanceModel {
   plot::LaneChoice choice_ = plot::LaneChoice::Streams;
   std::shared_ptr<const LanePicture> lanes_;
   std::shared_ptr<const RangePicture> range_;
+  std::string longest_kernels_;
   std::optional<ExpertSource> chosen_source_;  // kept from run to run
   std::size_t source_index_ = 0;
 

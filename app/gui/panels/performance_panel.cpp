@@ -364,7 +364,8 @@ CardSpec PerformancePanel::kernels_card(const PanelContext& context) {
             if (!model_.kernels_table().rows.empty()) return {};
             return {"Nothing runs in this range",
                     "Select a wider range in the timeline, or click into it to see the whole run."};
-          }};
+          },
+          .sentence = [this] { return model_.longest_kernels(); }};
 }
 
 CardSpec PerformancePanel::durations_card(const PanelContext& context) {

@@ -154,7 +154,8 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
                     result.activity_method + "."};
       },
       .draw = [this, &context](const Area& room) { draw_roofline(context, room.size); },
-      .read_out = {"performance.roofline", "roofline", [&points, &result] {
+      .read_out = {"performance.roofline", "roofline",
+                   [&points, &result] {
                      const Roof practical = practical_roof(result);
                      std::string value = fmt::format(
                          "points={};copy_gbps={:.4g};dense_tflops={:.3g};nominal={}", points.size(),
@@ -165,7 +166,8 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
                                             point.flop_per_s() / kTera);
                      }
                      return value;
-                   }}};
+                   }},
+      .sentence = [this] { return model_.longest_kernels(); }};
 }
 
 void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {

@@ -190,7 +190,8 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
                 "performance.again", "Run again",
                 [&context] { context.commands.push_back(Action::Run); }};
       },
-      .draw = [this, &context](const Area& room) { draw_timeline_content(context, room); }};
+      .draw = [this, &context](const Area& room) { draw_timeline_content(context, room); },
+      .sentence = [this] { return model_.longest_kernels(); }};
 }
 
 void PerformancePanel::draw_timeline_content(const PanelContext& context, const Area& whole) {

@@ -14,8 +14,10 @@ namespace {
 constexpr int kCtrl = GLFW_MOD_CONTROL;
 constexpr int kCtrlShift = GLFW_MOD_CONTROL | GLFW_MOD_SHIFT;
 
-// Keys of this group count only while a tour is on screen.
+// Keys of these groups count only while a tour is on screen, or while cards are presented; then
+// they come before the same keys of other groups.
 constexpr const char* kTour = "Tour";
+constexpr const char* kPresenting = "Presenting";
 
 const std::vector<ActionRow> kActions = {
     {Action::Run,
@@ -202,6 +204,13 @@ const std::vector<ActionRow> kActions = {
      "Q",
      {{GLFW_KEY_Q, 0}},
      "sidebar settings panel"},
+    {Action::Present,
+     "view.present",
+     "View",
+     "Present: one card at a time, large, without the rail",
+     "F11",
+     {{GLFW_KEY_F11, 0}},
+     "presentation presenter projector slides talk fullscreen"},
     {Action::LargerText,
      "view.larger",
      "View",
@@ -283,6 +292,30 @@ const std::vector<ActionRow> kActions = {
      "End the tour and restore what was there before",
      "",
      {}},
+    {Action::PresentNext,
+     "present.next",
+     kPresenting,
+     "The next card, then the next page",
+     "Right arrow  PageDown  Space",
+     {{GLFW_KEY_RIGHT, 0}, {GLFW_KEY_PAGE_DOWN, 0}, {GLFW_KEY_SPACE, 0}}},
+    {Action::PresentPrevious,
+     "present.previous",
+     kPresenting,
+     "The previous card",
+     "Left arrow  PageUp",
+     {{GLFW_KEY_LEFT, 0}, {GLFW_KEY_PAGE_UP, 0}}},
+    {Action::PresentFirst,
+     "present.first",
+     kPresenting,
+     "The first card of the page",
+     "Home",
+     {{GLFW_KEY_HOME, 0}}},
+    {Action::PresentLast,
+     "present.last",
+     kPresenting,
+     "The last card of the page",
+     "End",
+     {{GLFW_KEY_END, 0}}},
     {Action::KeepTour,
      "file.keep_tour",
      "File",
@@ -433,18 +466,23 @@ const ActionRow& row_of(Action action) {
 std::optional<Action> action_of(int key, int modifiers, const KeyContext& context) {
   // A field being typed in keeps its own undo, its letters, and Escape, which restores its value.
   const bool function_key = key >= GLFW_KEY_F1 && key <= GLFW_KEY_F25;
-  for (const ActionRow& row : kActions) {
-    const bool meant = std::any_of(row.chords.begin(), row.chords.end(), [&](const Chord& chord) {
-      return pressed(chord, key, modifiers);
+  const auto row_in = [&](const char* mode) {
+    return std::ranges::find_if(kActions, [&](const ActionRow& row) {
+      const bool modal = row.group == kTour || row.group == kPresenting;
+      return (mode == nullptr ? !modal : row.group == mode) &&
+             std::ranges::any_of(
+                 row.chords, [&](const Chord& chord) { return pressed(chord, key, modifiers); });
     });
-    if (!meant) continue;
-    const bool with_control = (modifiers & GLFW_MOD_CONTROL) != 0;
-    const bool edits = row.action == Action::Undo || row.action == Action::Redo;
-    if (row.group == kTour && (!context.touring || context.typing)) return std::nullopt;
-    if (context.typing && (edits || !(with_control || function_key))) return std::nullopt;
-    return row.action;
-  }
-  return std::nullopt;
+  };
+  auto row = kActions.end();
+  if (context.touring && !context.typing) row = row_in(kTour);
+  if (row == kActions.end() && context.presenting && !context.typing) row = row_in(kPresenting);
+  if (row == kActions.end()) row = row_in(nullptr);
+  if (row == kActions.end()) return std::nullopt;
+  const bool with_control = (modifiers & GLFW_MOD_CONTROL) != 0;
+  const bool edits = row->action == Action::Undo || row->action == Action::Redo;
+  if (context.typing && (edits || !(with_control || function_key))) return std::nullopt;
+  return row->action;
 }
 
 void add_plot_key(int key, int modifiers, PlotKeys& keys) {

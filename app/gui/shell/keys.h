@@ -35,8 +35,9 @@ inline constexpr char kExportPageTitle[] = "Export all results as one HTML page"
 
 /// What the keyboard depends on besides the key.
 struct KeyContext {
-  bool typing = false;   // in a text field, which keeps plain letters and its own undo
-  bool touring = false;  // a tour is on screen, which uses Space and the arrows
+  bool typing = false;      // in a text field, which keeps plain letters and its own undo
+  bool touring = false;     // a tour is on screen, which uses Space and the arrows
+  bool presenting = false;  // one card is shown at a time: the same keys, unless a tour uses them
 };
 std::optional<Action> action_of(int key, int modifiers, const KeyContext& context);
 

@@ -118,8 +118,9 @@ void Shell::remember() {
   const TourController::Before* before = workbench_.tours.before();
   settings_.request = engine::to_json_text(before ? before->request : state.requested);
   settings_.live = before ? before->live : state.live;
-  settings_.page = before ? before->page.page : page_;
-  settings_.view = before ? before->page.view : page().view();
+  const Presentation::Before pages = pages_of_user();
+  settings_.page = pages.page;
+  settings_.view = pages.view();
 }
 
 bool Shell::tick() {
@@ -290,7 +291,16 @@ void Shell::act_on_window(Action action) {
       const bool shown = page_ == Page::Numerics && page().view() == "recipes";
       return show({Page::Numerics, shown ? "" : "recipes"});
     }
+    case Action::Present:
+    case Action::PresentNext:
+    case Action::PresentPrevious:
+    case Action::PresentFirst:
+    case Action::PresentLast:
+      return present(action);
     case Action::ToggleRail:
+      // Nothing would be seen of it.
+      if (presenting())
+        return workbench_.notices.set_status("Presenting: Esc brings the rail back");
       settings_.rail_hidden = !settings_.rail_hidden;
       return;
     case Action::LargerText:
@@ -333,6 +343,9 @@ void Shell::close_front() {
     dialog_.close();
   } else if (help_) {
     help_ = false;
+  } else if (presenting()) {
+    end_presenting();
+    page_closed_front_ = true;
   } else if (page().close_front()) {
     page_closed_front_ = true;
   } else {

@@ -51,11 +51,15 @@ class Shell {
   void after_render(const Theme& theme, int width, int height);
 
   Settings& settings() { return settings_; }
+  const Settings& settings() const { return settings_; }
+  /// To draw with: the user's own, larger while a card is presented.
+  float text_scale() const { return settings_.text_scale * (presenting() ? kPresentedScale : 1); }
   /// Puts what is on screen into the settings, for the next start.
   void remember();
   /// A worker on this machine times iterations: drawing now would disturb the measurement.
   bool timing() const { return workbench_.runs.timing(); }
   bool touring() const { return workbench_.tours.to_user(); }
+  bool presenting() const { return workbench_.presentation.on(); }
   /// Nobody is at the mouse: a tour writes its pictures.
   bool unattended() const { return workbench_.tours.to_pictures(); }
   /// For a FrameProbe: what is shown, and the controls of the newest frame.
@@ -88,6 +92,12 @@ class Shell {
   SessionView view() const;
   PagePanel& page() { return *pages_[static_cast<std::size_t>(page_)]; }
   const PagePanel& page_of(Page page) const { return *pages_[static_cast<std::size_t>(page)]; }
+  // presenting.cpp
+  /// The pages as the user has left them, whatever a tour or a presentation shows.
+  Presentation::Before pages_of_user() const;
+  void present(Action action);
+  void end_presenting();
+  void draw_presented_line(const PanelContext& context);
   // shell_draw.cpp
   void draw_root(const PanelContext& context);
   void draw_rail(const PanelContext& context, float height);

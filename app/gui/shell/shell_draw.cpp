@@ -74,8 +74,16 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   pressed.export_records |= ordered.export_records;
   if (std::exchange(page_closed_front_, false)) pressed.clear = false;
   std::vector<Command> commands;
-  const PanelContext context{
-      now, commands, theme, controls_, number_edit_, pressed, outlined_panel(workbench_.tours)};
+  PresentingPass pass;
+  if (presenting()) pass.wanted = workbench_.presentation.follow(page_, page().view());
+  const PanelContext context{.view = now,
+                             .commands = commands,
+                             .theme = theme,
+                             .controls = controls_,
+                             .number_edit = number_edit_,
+                             .keys = pressed,
+                             .outlined = outlined_panel(workbench_.tours),
+                             .presenting = presenting() ? &pass : nullptr};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,
@@ -83,6 +91,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
     draw_root(context);
   }
   draw_overlays(context);
+  if (presenting()) workbench_.presentation.drawn(pass.card, pass.cards);
   drawn_page_ = {.page = page_, .view = std::string(page().view()), .selection = page().selected()};
   workbench_.tours.frame_drawn(drawn_page_);
   for (const Command& command : commands) carry_out(command);
@@ -92,7 +101,10 @@ void Shell::draw_root(const PanelContext& context) {
   const Theme& theme = context.theme;
   const FilesController& files = workbench_.files;
   const SessionState& state = workbench_.runs.state;
-  {
+  const bool presented = context.presenting != nullptr;
+  if (presented) {
+    ImGui::Dummy({0, theme.px(kRowHeight)});
+  } else {
     const ChildScope bar("##top", {0, theme.px(kTopBarHeight)}, theme.colors.panel,
                          {theme.px(kPanelPadding), theme.px((kTopBarHeight - kRowHeight) / 2)},
                          kFixed);
@@ -112,7 +124,7 @@ void Shell::draw_root(const PanelContext& context) {
   const std::vector<Banner> asking = banners(context);
   const float strip = strip_.takes_room(!asking.empty(), page_) ? strip_height(theme) : 0.0F;
   const float height = ImGui::GetContentRegionAvail().y - strip - theme.px(kStatusHeight) - 1;
-  if (settings_.rail_hidden) {
+  if (settings_.rail_hidden || presented) {
     ImGui::Dummy({theme.px(kGap), height});
   } else {
     draw_rail(context, height);
@@ -121,6 +133,17 @@ void Shell::draw_root(const PanelContext& context) {
   }
   ImGui::SameLine(0, 0);
   draw_main(context, height);
+  if (presented) {
+    // After the page, which knows the title of its card.
+    const ImVec2 below = ImGui::GetCursorPos();
+    ImGui::SetCursorPos({0, 0});
+    {
+      const ChildScope line("##presented", {0, theme.px(kRowHeight)}, theme.colors.panel,
+                            {theme.px(kPanelPadding), 0}, kFixed);
+      draw_presented_line(context);
+    }
+    ImGui::SetCursorPos(below);
+  }
   if (strip > 0.0F) {
     const ChildScope below("##strip", {0, strip}, theme.colors.panel, {0, 0}, kFixed);
     const ThemeSpacing spacing(theme);
@@ -201,7 +224,7 @@ void Shell::draw_main(const PanelContext& context, float height) {
     step_precision_ = profiling::median_precision(durations);
     step_ns_ = profiling::summarize(durations);
   }
-  {
+  if (context.presenting == nullptr) {
     // Without figures it is one line.
     const bool figures = context.view.run != nullptr && !context.view.subject;
     const float high = figures ? kHeadlineHeight : kRowHeight + 12;
@@ -212,6 +235,11 @@ void Shell::draw_main(const PanelContext& context, float height) {
   const ImVec2 size = {width, ImGui::GetContentRegionAvail().y};
   {
     const ChildScope shown("##page", size, theme.colors.window, {0, 0}, kFixed);
+    if (PresentingPass* const pass = context.presenting) {
+      pass->at = ImGui::GetCursorScreenPos();
+      pass->size = size;
+      pass->controls_before = controls_.entries().size();
+    }
     page().draw(context, size);
   }
   ImGui::PopStyleVar();

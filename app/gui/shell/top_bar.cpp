@@ -134,7 +134,8 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   }
   ImGui::SetCursorPosY(row_y);
   int tab = static_cast<int>(state.page);
-  const std::vector<std::string> pages = {"Performance", "Numerics", "Graphs", "Compare"};
+  std::vector<std::string> pages;
+  for (const Page page : kPages) pages.emplace_back(page_title(page));
   const controls::Options tab_options{.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs};
   const std::vector<controls::Options> keys = {{.tooltip = "Times, timeline and roofline (Ctrl+1)"},
                                                {.tooltip = "Values, scales and errors (Ctrl+2)"},

@@ -57,8 +57,10 @@ struct Input {
   double read = 0;  // when the newest input had been read, in seconds
   std::array<bool, ImGuiMouseButton_COUNT> buttons{};  // as of the last frame
   std::optional<ImVec2> cursor;                        // none = it has not moved yet
-  bool touring = false;                                // as of the last frame
-  bool seen = true;                                    // not iconified
+  // As of the last frame.
+  bool touring = false;
+  bool presenting = false;
+  bool seen = true;  // not iconified
   std::vector<Action> actions;
   PlotKeys plot_keys;
   std::vector<std::string> dropped_files;
@@ -87,7 +89,9 @@ class Feed {
     if (one.action == GLFW_RELEASE) return;
     if (one.key == GLFW_KEY_TAB) input_.queue.hold_keys(kFramesToFocus);
     const int key = printed_key(one.key, one.scancode, one.modifiers);
-    const KeyContext context{.typing = ImGui::GetIO().WantTextInput, .touring = input_.touring};
+    const KeyContext context{.typing = ImGui::GetIO().WantTextInput,
+                             .touring = input_.touring,
+                             .presenting = input_.presenting};
     const auto meant = action_of(key, one.modifiers, context);
     if (meant) act(*meant);
     // Escape also drops the selection of the plot under the mouse.
@@ -246,13 +250,14 @@ float display_scale(GLFWwindow* window) {
   return std::clamp(std::round(std::max(x, y) * 10.0F) / 10.0F, 0.8F, 2.0F);
 }
 
-/// Follows the settings; fonts are rasterised again only when the scale has changed.
-void follow_settings(Theme& theme, const Settings& settings, bool first) {
-  const bool scaled = first || theme.scale != settings.text_scale;
-  if (!scaled && theme.kind == settings.theme) return;
-  theme.kind = settings.theme;
+/// Follows what the window asks for; fonts are rasterised again only when the scale has changed.
+void follow_settings(Theme& theme, const Shell& shell, bool first) {
+  const ThemeKind kind = shell.settings().theme;
+  const bool scaled = first || theme.scale != shell.text_scale();
+  if (!scaled && theme.kind == kind) return;
+  theme.kind = kind;
   theme.colors = palette(theme.kind);
-  theme.scale = settings.text_scale;
+  theme.scale = shell.text_scale();
   if (scaled) {
     theme.fonts = load_fonts(theme.scale);
     if (!first) {
@@ -327,7 +332,7 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& inpu
 
 int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   Theme theme;
-  follow_settings(theme, shell.settings(), true);
+  follow_settings(theme, shell, true);
   int frames_wanted = kFramesAfterEvent;
   int touched = 0;  // frames still owed to the user's last input
   bool held = false;
@@ -358,6 +363,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     for (const std::string& path : input.dropped_files) shell.carry_out(OpenFile{path});
     input.dropped_files.clear();
     input.touring = shell.touring();
+    input.presenting = shell.presenting();
     // A text caret blinks; nothing else moves by itself.
     const double now = glfwGetTime();
     if (ImGui::GetIO().WantTextInput && now - caret_drawn > kCaretSeconds) {
@@ -369,7 +375,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     touched = std::max(touched - 1, 0);
     drawn = now;
     caret_drawn = now;
-    follow_settings(theme, shell.settings(), false);
+    follow_settings(theme, shell, false);
     FrameCost cost = draw_frame(window, shell, theme, input, probe);
     cost.cpu += after_news.cpu - before_news.cpu;
     if (probe != nullptr) probe->drawn(shell, cost);

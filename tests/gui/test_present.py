@@ -1,0 +1,126 @@
+"""The presenter's view: one card at a time, with real keys."""
+import json
+import pathlib
+
+import pytest
+
+SESSIONS = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions"
+STEP = {"caption": "Look here.", "recording": str(SESSIONS / "h200.session"), "run": 0}
+
+
+def line_of(current):
+    return next((c["value"] for c in current["controls"] if c["id"] == "present.line"), "")
+
+
+def wait_for_line(window, start):
+    return window.wait(f"the line {start!r}", lambda m: line_of(m).startswith(start))
+
+
+def ids_of(current):
+    return {c["id"] for c in current["controls"]}
+
+
+def has_rail(current):
+    return any(one.startswith("rail.") for one in ids_of(current))
+
+
+@pytest.fixture
+def recorded(open_window):
+    window = open_window(str(SESSIONS / "h200.session"), "--no-worker", width=1280, height=720)
+    window.wait("the timeline", lambda m: "performance.timeline_card.title" in ids_of(m))
+    return window
+
+
+def test_one_card_at_a_time_and_back(recorded):
+    window = recorded
+    before = window.map()
+    assert has_rail(before)
+    scale = before["text_scale"]
+    window.key("F11")
+    wait_for_line(window, "Performance · Timeline · 1 of 6 · h200.session")
+    current = window.wait("large text", lambda m: m["text_scale"] == pytest.approx(1.5 * scale))
+    assert not has_rail(current) and "top.open" not in ids_of(current)
+    assert [one for one in ids_of(current) if one.endswith("_card.title")] == [
+        "performance.timeline_card.title"], "one card"
+    assert "performance.spread" not in ids_of(current), "figures under the card are no controls"
+    sentence = window.control("present.sentence")["value"]
+    assert "achieves" in sentence or "No work is counted" in sentence
+    window.key("Right")
+    wait_for_line(window, "Performance · Per expert · 2 of 6")
+    assert window.control("present.sentence") is None, "it shows no kernels"
+    window.key("Left")
+    wait_for_line(window, "Performance · Timeline · 1 of 6")
+    window.key("End")
+    wait_for_line(window, "Performance · Roofline · 6 of 6")
+    assert window.control("present.sentence")["value"] == sentence
+    window.key("Next")
+    current = wait_for_line(window, "Numerics · ")
+    assert " · 1 of " in line_of(current) and current["state"]["page"] == "numerics"
+    window.key("Prior")
+    wait_for_line(window, "Performance · Roofline · 6 of 6")
+    window.key("space")
+    wait_for_line(window, "Numerics · ")
+    window.key("Escape")
+    after = window.wait("the rail", lambda m: has_rail(m) and m["text_scale"] == scale)
+    assert not line_of(after) and after["state"]["page"] == "performance"
+    assert ids_of(after) == ids_of(before)
+    window.key("Next")
+    window.wait("the next run", lambda m: m["state"]["shown_run_id"]
+                != before["state"]["shown_run_id"])
+
+
+def test_every_page_is_reached_and_can_be_left(recorded):
+    window = recorded
+    window.key("ctrl+4")
+    window.wait("Compare", lambda m: m["state"]["page"] == "compare")
+    window.key("ctrl+1")
+    window.wait("Performance", lambda m: m["state"]["page"] == "performance")
+    window.key("F11")
+    current = wait_for_line(window, "Performance · ")
+    seen = [line_of(current)]
+    for _ in range(40):
+        window.key("Right")
+        window.settle()
+        if line_of(window.map()) == seen[-1]:
+            break
+        seen.append(line_of(window.map()))
+    pages = list(dict.fromkeys(one.split(" · ")[0] for one in seen))
+    assert pages == ["Performance", "Numerics", "Graphs", "Compare"]
+    assert len(seen) == len(set(seen))
+    window.key("F11")
+    window.wait("the rail", has_rail)
+    assert window.state()["page"] == "performance"
+
+
+def test_a_card_that_filled_the_page_fills_it_again(recorded):
+    window = recorded
+    window.click("performance.roofline_card.menu")
+    window.click("performance.roofline_card.menu.fill")
+    window.wait("a filled page", lambda m: "performance.roofline_card.back" in ids_of(m))
+    window.key("F11")
+    wait_for_line(window, "Performance · Timeline · 1 of 6")
+    window.key("F11")
+    window.wait("the filled page", lambda m: "performance.roofline_card.back" in ids_of(m)
+                and has_rail(m))
+    window.close_politely()
+    settings = (window.folder / "config" / "expertscope" / "settings.json").read_text()
+    assert "1.5" not in settings
+
+
+def test_a_tour_keeps_its_keys_and_its_caption(open_window, tmp_path):
+    tour = tmp_path / "two.json"
+    tour.write_text(json.dumps({"title": "Two", "steps": [
+        {"name": "1", "page": "performance", "panel": "performance.roofline", **STEP},
+        {"name": "2", "page": "numerics", **STEP}]}))
+    window = open_window(str(tour), "--no-worker")
+    window.wait("the caption", lambda m: "tour.state" in ids_of(m)
+                and "performance.timeline_card.title" in ids_of(m))
+    window.key("space")
+    window.key("F11")
+    current = wait_for_line(window, "Performance · Roofline · 6 of 6")
+    assert "tour.state" in ids_of(current)
+    window.key("Right")
+    current = wait_for_line(window, "Numerics · ")
+    assert "step=2" in next(c["value"] for c in current["controls"] if c["id"] == "tour.state")
+    window.key("Escape")
+    window.wait("the rail", lambda m: has_rail(m) and "tour.state" in ids_of(m))

@@ -1,0 +1,82 @@
+// The walk over the cards of all pages while presenting.
+#include "app/controllers/presentation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+/// Draws a frame as the window would: every page has the given number of cards.
+std::size_t frame(Presentation& shown, Page page, std::size_t cards, const char* view = "") {
+  const std::size_t wanted = shown.follow(page, view);
+  const std::size_t card = cards == 0 ? 0 : std::min(wanted, cards - 1);
+  shown.drawn(card, cards);
+  return card;
+}
+
+TEST(Presentation, WalksOverTheCardsAndThenToTheNextPage) {
+  Presentation shown;
+  EXPECT_FALSE(shown.on());
+  shown.begin({.page = Page::Performance});
+  EXPECT_TRUE(shown.on());
+  EXPECT_EQ(frame(shown, Page::Performance, 2), 0U);
+  EXPECT_EQ(shown.next(), std::nullopt);
+  EXPECT_EQ(frame(shown, Page::Performance, 2), 1U);
+  EXPECT_EQ(shown.next(), Page::Numerics);
+  EXPECT_EQ(shown.next(), std::nullopt) << "the page has not been drawn yet";
+  EXPECT_EQ(frame(shown, Page::Numerics, 3), 0U);
+  EXPECT_EQ(shown.previous(), Page::Performance);
+  EXPECT_EQ(frame(shown, Page::Performance, 2), 1U) << "backwards, a page begins with its last";
+}
+
+TEST(Presentation, EndsAtTheFirstAndTheLastCard) {
+  Presentation shown;
+  shown.begin({.page = Page::Performance});
+  frame(shown, Page::Performance, 2);
+  EXPECT_EQ(shown.previous(), std::nullopt);
+  EXPECT_EQ(frame(shown, Page::Performance, 2), 0U);
+  shown.begin({.page = Page::Compare});
+  frame(shown, Page::Compare, 3);
+  shown.last();
+  EXPECT_EQ(frame(shown, Page::Compare, 3), 2U);
+  EXPECT_EQ(shown.next(), std::nullopt);
+  EXPECT_EQ(frame(shown, Page::Compare, 3), 2U);
+  shown.last();
+  EXPECT_EQ(shown.previous(), std::nullopt);
+  EXPECT_EQ(frame(shown, Page::Compare, 3), 2U);
+  shown.first();
+  EXPECT_EQ(frame(shown, Page::Compare, 3), 0U);
+}
+
+TEST(Presentation, CountsAPageWithoutCardsAsOne) {
+  Presentation shown;
+  shown.begin({.page = Page::Graphs});
+  frame(shown, Page::Graphs, 0);
+  EXPECT_EQ(shown.next(), Page::Compare);
+}
+
+TEST(Presentation, BeginsAnewWhereAnotherViewOrFewerCardsAreShown) {
+  Presentation shown;
+  shown.begin({.page = Page::Numerics});
+  frame(shown, Page::Numerics, 4);
+  shown.last();
+  EXPECT_EQ(frame(shown, Page::Numerics, 4), 3U);
+  EXPECT_EQ(frame(shown, Page::Numerics, 2), 1U);
+  EXPECT_EQ(frame(shown, Page::Numerics, 4, "recipes"), 0U);
+}
+
+TEST(Presentation, ReturnsWhatWasThereBefore) {
+  Presentation shown;
+  Presentation::Before before{.page = Page::Graphs};
+  before.views[2] = "memory";
+  shown.begin(before);
+  EXPECT_EQ(shown.before()->view(), "memory");
+  EXPECT_EQ(shown.end().page, Page::Graphs);
+  EXPECT_FALSE(shown.on());
+  EXPECT_EQ(shown.before(), nullptr);
+}
+
+}  // namespace
+}  // namespace app
