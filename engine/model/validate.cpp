@@ -128,7 +128,7 @@ Flaw ChannelProfile::flaw() const {
   // Compared so that NaN passes: it means "there is none".
   const auto no_amax = [](float one) { return one < 0.0F || std::isinf(one); };
   if (median_amax <= 0.0 || std::isinf(median_amax) || std::ranges::any_of(amax, no_amax)) {
-    return {"amax", "or its median is not a magnitude: 0 or more, the median above 0, and finite"};
+    return {"amax", "and its median must be finite magnitudes, and the median above 0"};
   }
   if (outliers > 0 && std::isnan(median_amax)) {
     return {"outliers", fmt::format("is {}, but there is no median to compare with", outliers)};

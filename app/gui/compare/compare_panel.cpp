@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "app/controllers/request_actions.h"
 #include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
@@ -251,17 +253,23 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
 }
 
 std::optional<PageSubject> ComparePanel::subject() const {
-  const auto title = [this](const CompareSide& side) {
-    const int index = sides_.index_of(side);
-    return index < 0 ? side.title : sides_.titles()[static_cast<std::size_t>(index)];
-  };
-  std::string words = "Two runs side by side";
-  if (part_ == 1) {
-    words = frontier_.subject();
-  } else if (sides_.ready()) {
-    words = fmt::format("{}   against   {}", title(sides_.a()), title(sides_.b()));
-  }
+  std::string words = part_ == 1 ? frontier_.subject() : "Two runs side by side";
+  if (part_ == 0 && sides_.ready()) words = names_.of(sides_.a(), sides_.b());
   return PageSubject{.words = std::move(words), .answers_request = false};
+}
+
+const std::string& SideNames::of(const CompareSide& a, const CompareSide& b) {
+  if (a_ == a.runs && b_ == b.runs) return words_;
+  a_ = a.runs;
+  b_ = b.runs;
+  const std::vector<std::string> names = summaries_of(
+      std::array<const engine::RunRequest*, 2>{&a.runs.front()->request, &b.runs.front()->request});
+  const auto name = [](const std::string& summary, const CompareSide& side) {
+    const std::size_t blocks = side.runs.size();
+    return blocks == 1 ? summary : fmt::format("{}, {} blocks", summary, blocks);
+  };
+  words_ = fmt::format("A: {}   against   B: {}", name(names[0], a), name(names[1], b));
+  return words_;
 }
 
 void ComparePanel::draw_page(const PanelContext& context, const Area& area) {

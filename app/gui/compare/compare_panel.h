@@ -1,14 +1,29 @@
 // Compare: two runs side by side, and the frontier of a sweep.
 #pragma once
 
+#include <string>
+
 #include "app/gui/cards/card_board.h"
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/compare/compare_model.h"
 #include "app/gui/compare/frontier_view.h"
+#include "app/gui/compare/side_choice.h"
 #include "app/gui/plot/plot_frame.h"
 
 namespace app {
+
+/// The two sides by what distinguishes them: "A: BF16   against   B: FP8 block". Made when a side
+/// changes, not in every frame.
+class SideNames {
+ public:
+  const std::string& of(const CompareSide& a, const CompareSide& b);
+
+ private:
+  profiling::RunList a_;
+  profiling::RunList b_;
+  std::string words_;
+};
 
 class ComparePanel : public PagePanel {
  public:
@@ -42,6 +57,7 @@ class ComparePanel : public PagePanel {
   void draw_expert_bars(const PanelContext& context, ImVec2 size);
 
   SideChoice sides_;
+  mutable SideNames names_;
   std::string filter_;  // of the open list of sides
   CompareModel model_;
   FrontierView frontier_;

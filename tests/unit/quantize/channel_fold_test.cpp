@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -140,7 +141,18 @@ TEST(ChannelFlaws, NameWhatDoesNotFit) {
   EXPECT_THAT(flaw_of([](auto& s) { s.columns.lost_share[0] = 1.5F; }), HasSubstr("0 to 1"));
   EXPECT_THAT(flaw_of([](auto& s) { s.columns.largest[0].noise_share = 2.0; }),
               HasSubstr("noise_share"));
-  EXPECT_THAT(flaw_of([](auto& s) { s.columns.median_amax = -1.0; }), HasSubstr("below 0"));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double median : {-1.0, 0.0, kInfinity}) {
+    EXPECT_THAT(flaw_of([=](auto& s) { s.columns.median_amax = median; }), HasSubstr("above 0"));
+  }
+  EXPECT_THAT(flaw_of([](auto& s) { s.rows.amax[0] = std::numeric_limits<float>::infinity(); }),
+              HasSubstr("finite"));
+  EXPECT_THAT(flaw_of([](auto& s) {
+                s.rows.outliers = 1;
+                s.rows.median_amax = std::nan("");
+              }),
+              HasSubstr("no median"));
+  EXPECT_THAT(flaw_of([](auto& s) { s.signal = kInfinity; }), HasSubstr("finite"));
   EXPECT_THAT(flaw_of([](auto& s) { s.rows.outliers = 3; }), HasSubstr("there are 2 channels"));
   EXPECT_THAT(flaw_of([](auto& s) { s.noise = std::nan(""); }), HasSubstr("sum of squares"));
   EXPECT_THAT(flaw_of([](auto& s) { s.rows.largest.resize(17); }), HasSubstr("at most 16"));
