@@ -214,10 +214,7 @@ struct SummaryWords {
 
   explicit SummaryWords(const RunRequest& request)
       : data(data_words(request)), others(other_settings(request)) {
-    const engine::ShapeSpec& shape = request.shape;
-    data.push_back(shape.preset.empty() ? fmt::format("E{} T{} N{} K{}", shape.num_experts,
-                                                      shape.rows, shape.n, shape.k)
-                                        : shape.preset);
+    data.push_back(shape_words(request.shape));
     const RecipeWords words(request.recipe);
     if (engine::is_expert_layer(request) && request.expert_layer.mixed_recipes) {
       const RunRequest down = engine::projection_of(request, engine::Projection::Down);
@@ -295,6 +292,11 @@ void remove_shared(std::vector<SummaryWords>& all, std::vector<std::string> Summ
 }
 
 }  // namespace
+
+std::string shape_words(const engine::ShapeSpec& shape) {
+  if (!shape.preset.empty()) return shape.preset;
+  return fmt::format("E{} T{} N{} K{}", shape.num_experts, shape.rows, shape.n, shape.k);
+}
 
 std::string summary_of(const RunRequest& request) { return SummaryWords(request).text(); }
 

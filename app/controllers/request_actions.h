@@ -30,6 +30,8 @@ std::vector<RequestAction> request_actions(const engine::RunRequest& request,
 std::string refusal_of(const RequestAction& action, const engine::RunRequest& request,
                        const LinkSupervisor& link);
 
+/// The preset's name, or "E8 T4096 N2048 K2048".
+std::string shape_words(const engine::ShapeSpec& shape);
 /// The request in one line that distinguishes runs: preset or sizes, recipe, routing, launch,
 /// and whatever else is not the default.
 std::string summary_of(const engine::RunRequest& request);

@@ -43,6 +43,33 @@ TEST(SideChoice, FollowsTheLastTwoRunsUntilTheUserChooses) {
   EXPECT_EQ(sides.b().runs.size(), 1U);
 }
 
+TEST(SideChoice, BeginsWithTheRunOnScreenAndItsNeighbourOfTheSameWork) {
+  const auto run_with = [](std::int64_t rows) {
+    RecordedRun run;
+    run.result.effective.shape.rows = rows;
+    run.result.splits = {rows};
+    return std::make_shared<const RecordedRun>(std::move(run));
+  };
+  SessionView view;
+  // One run of this window, then a recording's.
+  view.runs = {run_with(64), run_with(64), run_with(128), run_with(64), run_with(256)};
+  view.live_runs = 1;
+  view.run_index = 1;
+  view.run = view.runs[1];
+  view.from_file = true;
+  SideChoice sides;
+  sides.follow(view);
+  EXPECT_EQ(sides.a().runs.front(), view.runs[1]);
+  EXPECT_EQ(sides.b().runs.front(), view.runs[3]) << "not the live run, not other work";
+  // Nothing like it: the last two.
+  view.run_index = 4;
+  view.run = view.runs[4];
+  SideChoice others;
+  others.follow(view);
+  EXPECT_EQ(others.a().runs.front(), view.runs[3]);
+  EXPECT_EQ(others.b().runs.front(), view.runs[4]);
+}
+
 TEST(SideChoice, LiveAndRecordedRunsAreBothOffered) {
   SessionView view;
   view.runs = {run_of(), run_of()};

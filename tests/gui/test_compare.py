@@ -58,6 +58,13 @@ def test_kept_weights_say_from_how_many_micro_batches_on(open_window, program, t
     window.wait("three runs", lambda m: m["state"]["runs"] == 3)
     compare(window)
     window.wait("the comparison", shown("compare.verdict"))
+    # The run on screen and its neighbour of the same work.
+    assert value(window, "compare.a").startswith("1.") and value(window, "compare.b").startswith("2.")
+    window.choose("compare.b", "3.")
+    window.choose("compare.a", "2.")
+    window.wait("the last two", lambda m: value(window, "compare.a").startswith("2.")
+                and value(window, "compare.b").startswith("3."))
+    window.settle()
     # Both quantize.
     assert window.control("compare.kept_weights") is None
     window.choose("compare.a", "1.")
@@ -258,6 +265,22 @@ def test_sweep_becomes_a_frontier_and_a_point_becomes_a(open_window):
     current = window.wait("its progress", shown("frontier.progress"))
     doing = next(c["value"] for c in current["controls"] if c["id"] == "frontier.progress")
     assert re.fullmatch(r"\d+ of \d+: [AB](, about \d+ s left)?", doing), doing
+
+
+def test_beside_a_recording_the_sweep_that_was_started_is_shown(open_window):
+    window = open_window(str(SAMPLE.with_name("h200_layer.session")))
+    window.wait("the recording", lambda m: m["state"]["session_path"] != "")
+    compare(window)
+    window.click("compare.part.1")
+    window.wait("its sweep", lambda m: "NVIDIA H200" in window.control("headline.subject")["value"])
+    assert "Sweep of 5 points, E8 T4096" in value(window, "headline.subject")
+    window.click("top.live")
+    # A recording's sweep is not this window's.
+    window.wait("none of its own", lambda m: value(window, "headline.subject").startswith("Sweeps:"))
+    window.wait_for_result()
+    window.click("frontier.start")
+    window.wait("the first points", shown("frontier.point.0"), 60)
+    assert "NVIDIA" not in value(window, "headline.subject")
 
 
 def test_sweep_is_cancelled_and_keeps_what_is_done(open_window):

@@ -101,25 +101,36 @@ void FrontierView::follow(const PanelContext& context) {
     // The user wants to see a sweep that has just been started.
     if (is_sweeping(context.view.batch)) shown_ = 0;
   }
-  if (same && made_for_ == shown_ && made_for_median_ == median_snr_) return;
+  const bool file = context.view.from_file;
+  if (same && made_for_ == shown_ && made_for_median_ == median_snr_ && made_for_file_ == file) {
+    return;
+  }
   made_for_ = shown_;
+  made_for_file_ = file;
   made_for_median_ = median_snr_;
   ++generation_;
   made_ = {};
   const std::vector<profiling::RunGroupMembers>& groups = sweeps_.groups;
   if (groups.empty()) return;
   auto sweep = std::ranges::find(groups, shown_, &profiling::RunGroupMembers::id);
-  if (sweep == groups.end()) sweep = std::prev(groups.end());
+  if (sweep == groups.end()) {
+    // The newest of those that the other pages belong to: this window's, or the recording's.
+    const auto newest = std::find_if(groups.rbegin(), groups.rend(), [&](const auto& group) {
+      return (group.runs.front() >= context.view.live_runs) == file;
+    });
+    if (newest == groups.rend()) return;
+    sweep = std::prev(newest.base());
+  }
   changed_at_once(made_, [&](Points& made) { made = points_of(*sweep, context); });
 }
 
 std::string FrontierView::subject() const {
   if (made_.runs.empty()) return "Sweeps: accuracy against time";
   const engine::RunResult& first = made_.runs.front()->result;
-  const std::string& preset = made_.runs.front()->request.shape.preset;
-  return fmt::format("Sweep of {} point{}{}{}, {}", made_.runs.size(),
-                     made_.runs.size() == 1 ? "" : "s", preset.empty() ? "" : ", ", preset,
-                     first.device.name);
+  // Of the first point: what varies is named at the points.
+  return fmt::format("Sweep of {} point{}, {}, {}", made_.runs.size(),
+                     made_.runs.size() == 1 ? "" : "s",
+                     shape_words(made_.runs.front()->request.shape), first.device.name);
 }
 
 FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& sweep,

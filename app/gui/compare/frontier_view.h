@@ -94,6 +94,7 @@ class FrontierView {
   const void* batch_rows_ = nullptr;
   bool made_for_median_ = false;
   std::int64_t made_for_ = -1;
+  bool made_for_file_ = false;
   plot::TableState table_;
   CardBoard board_;
   plot::PlotView view_;

@@ -10,10 +10,35 @@
 
 #include "app/controllers/request_actions.h"
 #include "app/controllers/run_names.h"
+#include "profiling/compare/same_work.h"
 #include "profiling/compare/sweep_points.h"
 
 namespace app {
 namespace {
+
+/// The run on screen and its nearest neighbour of the same work, of this window or of the recording
+/// as the run itself, in the order of the list; else the last two runs.
+std::pair<std::size_t, std::size_t> telling_pair(const SessionView& view) {
+  const std::size_t count = view.runs.size();
+  const std::pair last_two(count - 2, count - 1);
+  if (view.run == nullptr || view.run_index >= count) return last_two;
+  const bool file = view.run_index >= view.live_runs;
+  const std::size_t begin = file ? view.live_runs : 0;
+  const std::size_t end = file ? count : view.live_runs;
+  const std::string work = profiling::work_text(*view.run);
+  constexpr std::size_t kReach = 200;  // further away are many others
+  const auto same = [&](std::size_t index) {
+    return profiling::work_text(*view.runs[index]) == work;
+  };
+  for (std::size_t away = 1; away < kReach; ++away) {
+    const bool before = view.run_index >= begin + away;
+    const bool after = view.run_index + away < end;
+    if (before && same(view.run_index - away)) return {view.run_index - away, view.run_index};
+    if (after && same(view.run_index + away)) return {view.run_index, view.run_index + away};
+    if (!before && !after) break;
+  }
+  return last_two;
+}
 
 const void* last_of(const profiling::RunList& runs) {
   return runs.empty() ? nullptr : runs.back().get();
@@ -108,8 +133,9 @@ void SideChoice::follow(const SessionView& view) {
       b_ = side_of(view.second_runs.front());
       chosen_ = true;
     } else if (!chosen_ && view.runs.size() >= 2) {
-      a_ = side_of(view.runs[view.runs.size() - 2]);
-      b_ = side_of(view.runs.back());
+      const auto [a, b] = telling_pair(view);
+      a_ = side_of(view.runs[a]);
+      b_ = side_of(view.runs[b]);
     }
   }
   const BatchStatus& batch = view.batch;

@@ -81,14 +81,20 @@ void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
   const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(id, ImVec2(std::max(size.x, 1.0F), std::max(size.y, 1.0F)));
-  std::map<std::string, float> row_of;  // of each output, relative to the top
-  float rows = 0.0F;
   int replays = 0;
+  int most = 1;
   for (const profiling::OutputCheck& check : outcome.checks) {
     replays = std::max(replays, check.replay);
-    if (row_of.emplace(check.output, rows).second) {
-      rows += static_cast<float>(std::max(check.parts, 1));
-    }
+    most = std::max(most, check.parts);
+  }
+  // An output of one part is as worth seeing as one of many.
+  const auto share_of = [most](const profiling::OutputCheck& check) {
+    return static_cast<float>(std::max({check.parts, 1, most / 3}));
+  };
+  std::map<std::string, float> row_of;  // of each output, relative to the top
+  float rows = 0.0F;
+  for (const profiling::OutputCheck& check : outcome.checks) {
+    if (row_of.emplace(check.output, rows).second) rows += share_of(check);
   }
   if (replays <= 0) return;
   const float label = std::min(theme.px(96), 0.35F * size.x);
@@ -101,12 +107,14 @@ void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
     const int parts = std::max(check.parts, 1);
     const float x = at.x + label + width * static_cast<float>(check.replay - 1);
     const ImVec2 low(x, top);
-    const ImVec2 high(x + width - 1.0F, top + height * static_cast<float>(parts) - 1.0F);
+    const float part_height = height * share_of(check) / static_cast<float>(parts);
+    const ImVec2 high(x + width - 1.0F, top + height * share_of(check) - 1.0F);
     draw->AddRectFilled(low, high, plot::faded(theme.colors.good, 0.8F));
     for (const int part : check.wrong_parts) {
       if (part < 0 || part >= parts) continue;
-      const float y = top + height * static_cast<float>(part);
-      draw->AddRectFilled(ImVec2(low.x, y), ImVec2(high.x, std::max(y + 1.0F, y + height - 1.0F)),
+      const float y = top + part_height * static_cast<float>(part);
+      draw->AddRectFilled(ImVec2(low.x, y),
+                          ImVec2(high.x, std::max(y + 1.0F, y + part_height - 1.0F)),
                           theme.colors.bad);
     }
     if (check.replay == 1) {

@@ -107,9 +107,16 @@ void ChannelsView::draw_choices(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   std::vector<std::string> items;
   for (const FigureWords& one : kFigures) items.emplace_back(one.item);
-  controls::segmented(context, "channels.figure", figure_, items,
-                      {.tooltip = "What the profiles show of each row and column",
-                       .width = std::min(area.size.x, context.theme.px(400))});
+  if (!controls::segmented(context, "channels.figure", figure_, items,
+                           {.tooltip = "What the profiles show of each row and column",
+                            .width = std::min(area.size.x, context.theme.px(400))})) {
+    return;
+  }
+  // The table follows, and can be chosen apart.
+  const auto figure = static_cast<ChannelFigure>(figure_);
+  list_ = static_cast<int>(figure == ChannelFigure::Amax  ? ChannelList::Largest
+                           : figure == ChannelFigure::Snr ? ChannelList::LowestSnr
+                                                          : ChannelList::Noisiest);
 }
 
 CardSpec ChannelsView::profile_card(const PanelContext& context, ChannelAxis axis) {

@@ -43,10 +43,19 @@ void draw_legend(const Theme& theme, ImVec2 right, float left, float gap,
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImFont* font = theme.fonts.label;
   ImVec2 at = right;
+  // Where all names have no room, each is shortened: a colour without a name says nothing.
+  float wanted = 0.0F;
+  for (const LegendEntry& entry : entries) {
+    wanted += text_size(font, entry.name).x + theme.px(12) + gap;
+  }
+  const float room =
+      (right.x - left) / static_cast<float>(std::max<std::size_t>(entries.size(), 1)) -
+      theme.px(12) - gap;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    at.x -= text_size(font, entry->name).x;
-    if (at.x < left) return;
-    draw_text(draw, font, at, theme.colors.text, entry->name);
+    const std::string name =
+        wanted <= right.x - left ? entry->name : fitted(font, entry->name, std::max(room, 1.0F));
+    at.x -= text_size(font, name).x;
+    draw_text(draw, font, at, theme.colors.text, name);
     at.x -= theme.px(12);
     draw_chip(draw, theme, font, at, entry->color);
     at.x -= gap;
