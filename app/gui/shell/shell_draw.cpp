@@ -255,7 +255,9 @@ std::vector<Banner> Shell::banners(const PanelContext& context) {
   add(link_banner(context, workbench_.runs.link));
   add(recorder_banner(context, workbench_.files.recording_progress()));
   add(tour_banner(context, workbench_));
-  if (first_start_) add(welcome_banner(context, workbench_.tours, welcome_closed_));
+  if (first_start_ && !presenting()) {
+    add(welcome_banner(context, workbench_.tours, welcome_closed_));
+  }
   add(draft_banner(context, workbench_.tours, ImGui::GetWindowWidth()));
   return all;
 }
