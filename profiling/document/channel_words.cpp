@@ -66,33 +66,34 @@ std::string channels_text(const engine::ChannelProfile& profile, ChannelAxis axi
 Table named_channels_table(const engine::ChannelProfile& profile, ChannelAxis axis,
                            ChannelList list) {
   const bool columns = axis == ChannelAxis::Columns;
-  return {.name = "channels",
-          .columns = {column("index", Measure::Count, noun(axis, false, false)),
-                      column("expert", Measure::Count, "expert",
-                             columns ? "Expert of the row with its largest element"
-                                     : "Expert that the row belongs to"),
-                      column("amax", Measure::Number, "amax"),
-                      column("over_median", Measure::Factor, "x median",
-                             "Its amax over the median of all that are not zero"),
-                      column("place", Measure::Count, columns ? "in row" : "in column",
-                             "Where its largest element is"),
-                      column("snr_db", Measure::Decibels, "SNR"),
-                      column("noise_share", Measure::Share, "noise",
-                             "Share of the operand's squared error"),
-                      column("signal_share", Measure::Share, "signal",
-                             "Share of the operand's sum of squares"),
-                      column("saturated", Measure::Count, "satur."),
-                      column("underflowed", Measure::Count, "underfl."),
-                      column("lost", Measure::Count, "lost")},
-          .rows = [&profile, list](const RowSink& sink) {
-            for (const engine::Channel& one : channels_of(profile, list)) {
-              const auto placed = [](std::int64_t at) { return at < 0 ? Cell() : Cell(at); };
-              sink({.cells = cells_of(
-                        one.index, placed(one.expert), one.amax, known(profile.over_median(one)),
-                        placed(one.place), known(one.snr_db), one.noise_share, one.signal_share,
-                        alarming(one.saturated), alarming(one.underflowed), alarming(one.lost))});
-            }
-          }};
+  return {
+      .name = "channels",
+      .columns = {column("index", Measure::Count, noun(axis, false, false)),
+                  column("expert", Measure::Count, "expert",
+                         columns ? "Expert of the row with its largest element"
+                                 : "Expert that the row belongs to"),
+                  column("amax", Measure::Number, "amax"),
+                  column("over_median", Measure::Factor, "x median",
+                         "Its amax over the median of all that are not zero"),
+                  column("place", Measure::Count, columns ? "in row" : "in column",
+                         "Where its largest element is"),
+                  column("snr_db", Measure::Decibels, "SNR"),
+                  column("noise_share", Measure::Share, "noise",
+                         "Share of the operand's squared error"),
+                  column("saturated", Measure::Count, "satur."),
+                  column("underflowed", Measure::Count, "underfl."),
+                  column("lost", Measure::Count, "lost"),
+                  column("signal_share", Measure::Share, "signal",
+                         "Share of the operand's sum of squares")},
+      .rows = [&profile, list](const RowSink& sink) {
+        for (const engine::Channel& one : channels_of(profile, list)) {
+          const auto placed = [](std::int64_t at) { return at < 0 ? Cell() : Cell(at); };
+          sink({.cells = cells_of(
+                    one.index, placed(one.expert), one.amax, known(profile.over_median(one)),
+                    placed(one.place), known(one.snr_db), one.noise_share, alarming(one.saturated),
+                    alarming(one.underflowed), alarming(one.lost), one.signal_share)});
+        }
+      }};
 }
 
 }  // namespace profiling

@@ -203,7 +203,8 @@ void ControlRail::show_error(const std::string& text) {
 
 void ControlRail::draw_whose_request() {
   const SessionView& view = context_->view;
-  const bool apart = view.subject && !view.subject->answers_request;
+  // What a recording compared need not be what its run did.
+  const bool apart = view.subject && (view.from_file || !view.subject->answers_request);
   if (!view.from_file && !apart) return;
   const TextColorScope color(context_->theme.colors.accent);
   const std::string text = !view.from_file ? "The request of your next run, not of this page"
