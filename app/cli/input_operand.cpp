@@ -127,7 +127,7 @@ engine::Result<engine::RunRequest> InputOperand::request(const RequestOptions& o
   request.shape.rows = shape[0];
   if (operand == engine::OperandRole::Gradients) {
     request.shape.n = shape.back();
-    request.linear.gradients = values;
+    request.products.gradients = values;
   } else {
     request.shape.k = shape.back();
     request.activations = values;

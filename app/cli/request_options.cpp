@@ -28,10 +28,12 @@ struct OtherName {
   std::string_view said;
   std::string_view name;
 };
-constexpr OtherName kOtherNames[] = {
-    {"linear.passes", "both", "forward-backward"}, {"linear.passes", "fwd-bwd", "forward-backward"},
-    {"linear.passes", "fwd", "forward"},           {"linear.passes", "fprop", "forward"},
-    {"linear.passes", "bwd", "backward"},          {"step", "layer", "expert-layer"}};
+constexpr OtherName kOtherNames[] = {{"products.passes", "both", "forward-backward"},
+                                     {"products.passes", "fwd-bwd", "forward-backward"},
+                                     {"products.passes", "fwd", "forward"},
+                                     {"products.passes", "fprop", "forward"},
+                                     {"products.passes", "bwd", "backward"},
+                                     {"step", "layer", "expert-layer"}};
 
 /// Spelling of the command line: "recipe.amax-epsilon".
 std::string dashed(std::string name) {

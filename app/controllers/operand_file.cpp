@@ -82,7 +82,7 @@ engine::InputSpec& input_of(engine::RunRequest& request, RequestOperand operand)
     case RequestOperand::DY:
       break;
   }
-  return request.linear.gradients;
+  return request.products.gradients;
 }
 
 const char* operand_name(RequestOperand operand) { return words_of(operand).name; }

@@ -164,8 +164,8 @@ std::vector<std::string> data_words(const RunRequest& request) {
   const bool layer = engine::is_expert_layer(request);
   add_file(layer ? "Wup" : "W", request.weights, all);
   if (layer) add_file("Wdown", request.expert_layer.down_weights, all);
-  if (request.linear.passes != engine::StepPasses::Forward) {
-    add_file("dY", request.linear.gradients, all);
+  if (request.products.passes != engine::StepPasses::Forward) {
+    add_file("dY", request.products.gradients, all);
   }
   if (!request.routing.path.empty()) {
     all.push_back("splits " + engine::shown_path(engine::last_part_of(request.routing.path)));

@@ -165,11 +165,11 @@ engine::Verdict control_support(const RequestControl& control, const engine::Run
   const std::string_view field = control.field;
   if (field == "expert_layer.mixed_recipes" || field == "expert_layer.down_scaling") {
     const engine::RunRequest down = engine::projection_of(changed, engine::Projection::Down);
-    return engine::recipe_support(down.recipe, changed.backend, device, changed.linear);
+    return engine::recipe_support(down.recipe, changed.backend, device, changed.products);
   }
   // The step's own recipe, whatever the down projection has instead.
   if (field == "recipe.scaling") {
-    return engine::recipe_support(changed.recipe, changed.backend, device, changed.linear);
+    return engine::recipe_support(changed.recipe, changed.backend, device, changed.products);
   }
   if (field.starts_with("recipe.")) return engine::recipe_support(changed, device);
   if (field == "workspace") return engine::workspace_support(changed.workspace, changed, device);

@@ -55,8 +55,8 @@ bool sizes_are_free(const engine::RunRequest& request) {
     return std::holds_alternative<engine::FileInput>(one);
   };
   return request.routing.distribution != engine::RoutingDistribution::File &&
-         !file(request.activations) && !file(request.weights) && !file(request.linear.gradients) &&
-         !file(request.expert_layer.down_weights);
+         !file(request.activations) && !file(request.weights) &&
+         !file(request.products.gradients) && !file(request.expert_layer.down_weights);
 }
 
 /// The next smaller request; the same if there is none.

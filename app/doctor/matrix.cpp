@@ -134,13 +134,13 @@ engine::RunRequest request_of(const MatrixCell& cell) {
   request.layers = cell.sequence == ProductSequence::Forward ? 2 : 1;
   switch (cell.sequence) {
     case ProductSequence::Forward:
-      request.linear.passes = engine::StepPasses::Forward;
+      request.products.passes = engine::StepPasses::Forward;
       break;
     case ProductSequence::Backward:
-      request.linear.passes = engine::StepPasses::Backward;
+      request.products.passes = engine::StepPasses::Backward;
       break;
     case ProductSequence::Both:
-      request.linear.passes = engine::StepPasses::ForwardBackward;
+      request.products.passes = engine::StepPasses::ForwardBackward;
       break;
   }
   return request;

@@ -344,9 +344,9 @@ void LayerModel::derive_errors() {
     return std::isnan(b.gain_db) ? !std::isnan(a.gain_db) : a.gain_db > b.gain_db;
   });
   if (errors_.empty()) {
-    const bool forward = run_->result.effective.linear.passes != engine::StepPasses::Backward;
+    const bool forward = run_->result.effective.products.passes != engine::StepPasses::Backward;
     engine::RunRequest step = run_->result.effective;
-    step.linear.passes = engine::StepPasses::Forward;
+    step.products.passes = engine::StepPasses::Forward;
     sentence_ = engine::error_sources(engine::program_of(step)).empty()
                     ? "Forward quantizes nothing: what is left is rounding to high precision."
                 : forward ? "This run holds no such measurement: run its request again to make it."
@@ -378,7 +378,7 @@ std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
                                           const std::vector<std::int64_t>& splits) {
   const auto of = [&](const engine::RunRequest& asked) {
     engine::RunRequest both = asked;
-    both.linear.passes = engine::StepPasses::ForwardBackward;
+    both.products.passes = engine::StepPasses::ForwardBackward;
     RecipeMemory memory;
     for (const engine::SavedTensor& saved : engine::saved_for_backward(both, splits)) {
       std::int64_t& sum = saved.tensor == StepTensor::X   ? memory.x

@@ -27,8 +27,8 @@ engine::RunRequest shared_workspace_request(engine::RunRequest request, bool hea
   request.shape = {.preset = "", .num_experts = 4, .rows = 512, .n = 256, .k = 256};
   request.routing = {};
   request.recipe = {};
-  request.linear = {};
-  request.linear.passes = engine::StepPasses::ForwardBackward;
+  request.products = {};
+  request.products.passes = engine::StepPasses::ForwardBackward;
   request.layers = 1;
   request.backend = engine::GemmBackend::CublasLtGrouped;
   request.workspace =

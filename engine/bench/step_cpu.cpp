@@ -126,7 +126,7 @@ class CpuLinearSubject final : public StepSubject {
 
  private:
   static RunRequest of_passes(RunRequest request, StepPasses passes) {
-    request.linear.passes = passes;
+    request.products.passes = passes;
     return request;
   }
 

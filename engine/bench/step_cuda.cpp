@@ -334,7 +334,7 @@ class DeviceStepTarget final : public StepTarget {
       ENGINE_TRY(subject->prepare(measured.splits));
       return std::unique_ptr<StepSubject>(std::move(subject));
     }
-    request.linear.passes = StepPasses::Forward;
+    request.products.passes = StepPasses::Forward;
     ENGINE_ASSIGN(Planned forward, plan_of(request, shape));
     ENGINE_TRY(check_memory(both, both.plan.step_bytes() + forward.plan.step_bytes()));
     ENGINE_ASSIGN(BuiltStep both_step, build(both, progress));

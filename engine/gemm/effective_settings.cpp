@@ -33,7 +33,7 @@ std::string recipes_with(bool (*has)(const RecipeTraits&)) {
 bool on_device(const RunRequest& request) { return traits_of(request.backend).device; }
 
 std::string no_backward(const RunRequest& request) {
-  if (request.linear.passes != StepPasses::Forward) return {};
+  if (request.products.passes != StepPasses::Forward) return {};
   return "The step has no backward pass: choose Backward or Both";
 }
 
@@ -49,7 +49,7 @@ std::string one_recipe(const RunRequest& request) {
 
 std::string no_fused_kernel(const RunRequest& request) {
   if (!is_expert_layer(request)) return {};
-  const bool backward = request.linear.passes != StepPasses::Forward;
+  const bool backward = request.products.passes != StepPasses::Forward;
   const auto fuses = [&](Projection projection) {
     return traits_of(projection_of(request, projection).recipe).fuses_activation;
   };
@@ -104,7 +104,7 @@ std::string no_apart(const RunRequest& request) {
   if (!is_expert_layer(request)) {
     return "Separate graphs need the expert layer: select it";
   }
-  if (request.linear.passes != StepPasses::ForwardBackward) {
+  if (request.products.passes != StepPasses::ForwardBackward) {
     return "One pass gives one graph: select Both";
   }
   if (on_device(request) && request.launch.kind == LaunchKind::GraphReplay) return {};
@@ -118,7 +118,7 @@ std::string one_graph(const RunRequest& request) {
 }
 
 std::string one_in_flight(const RunRequest& request) {
-  if (!is_expert_layer(request) || request.linear.passes != StepPasses::ForwardBackward) {
+  if (!is_expert_layer(request) || request.products.passes != StepPasses::ForwardBackward) {
     return "Micro-batches in flight need the forward and the backward pass of an expert layer: "
            "select "
            "the expert layer and Both";
@@ -311,12 +311,12 @@ constexpr Setting kSettings[] = {
     {"routing.first_step", no_routing_file},
     {"routing.steps", no_routing_file},
     {"routing.tokens_per_step", no_routing_file},
-    {"linear.gradients", no_backward},
-    {"linear.wgrad_type", no_backward},
-    {"linear.accumulate_wgrad", no_backward},
-    {"linear.delayed_wgrad", no_backward},
-    {"linear.weight_storage", host_weights},
-    {"linear.weight_reuse", no_quantization},
+    {"products.gradients", no_backward},
+    {"products.wgrad_type", no_backward},
+    {"products.accumulate_wgrad", no_backward},
+    {"products.delayed_wgrad", no_backward},
+    {"products.weight_storage", host_weights},
+    {"products.weight_reuse", no_quantization},
     {"expert_layer", no_layer},
     {"expert_layer.fused_activation", no_fused_kernel, nullptr, true},
     {"expert_layer.recompute_activation", no_backward},

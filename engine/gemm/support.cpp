@@ -32,14 +32,14 @@ struct Question {
   GemmBackend backend = GemmBackend::CpuReference;
   int layers = 1;
   DeviceCapability device = {};
-  LinearOptions linear = {};
+  ProductOptions products = {};
 
   const BackendTraits& does() const { return traits_of(backend); }
   const RecipeTraits& scales() const { return traits_of(recipe); }
   bool grouped() const { return does().one_launch; }
   bool on_cuda() const { return does().device; }
-  bool forward() const { return linear.passes != StepPasses::Backward; }
-  bool backward() const { return linear.passes != StepPasses::Forward; }
+  bool forward() const { return products.passes != StepPasses::Backward; }
+  bool backward() const { return products.passes != StepPasses::Forward; }
   bool graph() const { return launch.kind == LaunchKind::GraphReplay; }
   /// Grouped products of one step that may share a workspace under the strategy.
   int sharing() const {
@@ -234,16 +234,16 @@ std::array<int, 3> version_numbers(const std::string& version) {
 }  // namespace
 
 Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device,
-                       const LinearOptions& linear) {
+                       const ProductOptions& products) {
   return answer(Aspect::Recipe,
-                {.recipe = recipe, .backend = backend, .device = device, .linear = linear});
+                {.recipe = recipe, .backend = backend, .device = device, .products = products});
 }
 
 Verdict recipe_support(const RunRequest& request, const DeviceCapability& device) {
   Verdict worst;
   for (const StepPart& part : step_parts(request)) {
     worst = worse(std::move(worst), recipe_support(part.request.recipe, part.request.backend,
-                                                   device, part.request.linear));
+                                                   device, part.request.products));
   }
   return worst;
 }
@@ -259,7 +259,7 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                                              .backend = request.backend,
                                              .layers = static_cast<int>(linear_layers(request)),
                                              .device = device,
-                                             .linear = request.linear}));
+                                             .products = request.products}));
   }
   return worst;
 }
@@ -291,9 +291,9 @@ DeviceCapability capability_of(const DeviceFacts& device, bool cuda) {
 
 bool is_emulated(const RunResult& result, const RunRequest& linear) {
   if (result.emulated.empty()) return false;
-  const Verdict verdict =
-      recipe_support(linear.recipe, linear.backend,
-                     capability_of(result.device, traits_of(linear.backend).device), linear.linear);
+  const Verdict verdict = recipe_support(
+      linear.recipe, linear.backend, capability_of(result.device, traits_of(linear.backend).device),
+      linear.products);
   return verdict.support == Support::Fallback;
 }
 

@@ -30,7 +30,7 @@ struct Verdict {
 
 /// `linear` says which products the step has: some refusals concern only one.
 Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device,
-                       const LinearOptions& linear = {});
+                       const ProductOptions& products = {});
 /// The most severe verdict on the recipes of all linear steps of the request.
 Verdict recipe_support(const RunRequest& request, const DeviceCapability& device);
 /// Products of both projections of an expert layer share: the more severe verdict counts.

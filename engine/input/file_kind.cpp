@@ -13,7 +13,7 @@ struct KnownFile {
 
 constexpr const char* kAsOperand =
     "; a request names it as activations.file.path, weights.file.path or "
-    "linear.gradients.file.path";
+    "products.gradients.file.path";
 
 using std::string_view_literals::operator""sv;
 

@@ -47,7 +47,7 @@ std::vector<FileOperand> possible_operands(const RunRequest& request) {
       {.words = "activations", .input = &request.activations, .rows = rows, .columns = k},
       {.words = "weights", .input = &request.weights, .weights = true, .rows = n, .columns = k},
       {.words = "gradients",
-       .input = &request.linear.gradients,
+       .input = &request.products.gradients,
        .rows = rows,
        .columns = layer ? k : n}};
   if (layer) {
@@ -63,9 +63,9 @@ std::vector<FileOperand> possible_operands(const RunRequest& request) {
 
 std::vector<FileOperand> operands_of(const RunRequest& request) {
   std::vector<FileOperand> all = possible_operands(request);
-  if (request.linear.passes == StepPasses::Forward) {
+  if (request.products.passes == StepPasses::Forward) {
     std::erase_if(all,
-                  [&](const FileOperand& one) { return one.input == &request.linear.gradients; });
+                  [&](const FileOperand& one) { return one.input == &request.products.gradients; });
   }
   return all;
 }

@@ -126,7 +126,7 @@ void apply_preset(const ShapePreset& preset, RunRequest& request) {
   request.step = preset.step;
   if (preset.step != StepKind::ExpertLayer) return;
   request.expert_layer.activation = preset.activation;
-  request.linear.bias = preset.bias;
+  request.products.bias = preset.bias;
   request.expert_layer.top_k = 0;  // what another preset allowed may not fit this one
 }
 

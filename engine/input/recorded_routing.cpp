@@ -382,7 +382,7 @@ RunRequest fitted_to_routing(RunRequest request, const RoutingFacts& facts) {
     // A pass over the steps either quantizes the weights or keeps them (model/weight_reuse.h).
     request.launch.iterations =
         std::max(request.launch.iterations,
-                 std::min(facts.steps * request.linear.weight_reuse, kMaxIterations));
+                 std::min(facts.steps * request.products.weight_reuse, kMaxIterations));
   }
   return request;
 }

@@ -281,7 +281,7 @@ const InputSpec& input_of(const RunRequest& request, OperandRole role) {
     case OperandRole::Weights:
       return request.weights;
     case OperandRole::Gradients:
-      return request.linear.gradients;
+      return request.products.gradients;
     case OperandRole::Activations:
       break;
   }

@@ -88,7 +88,7 @@ class SourceTrials {
     ENGINE_TRY(reference.launch_products(Product::Fprop, stream_, unobserved_));
     const StepConfig& config = own.config();
     ENGINE_TRY(narrow(reference.outputs(0).y, config.n(), output));
-    if (!config.linear.bias) return {};
+    if (!config.products.bias) return {};
     return check_cuda(kernels::add_bias({.values = output,
                                          .type = config.recipe.high_precision,
                                          .bias = own.operands().biases.front(),

@@ -156,7 +156,7 @@ ExpertLayerStep::Outputs ExpertLayerStep::connect(Operands& operands,
                                                : OperandInput{.input = h_.of(layer),
                                                               .activation = config_.activation(),
                                                               .output_gradient = da_.of(layer)});
-    if (first == nullptr || !config_.request.linear.accumulate_wgrad) continue;
+    if (first == nullptr || !config_.request.products.accumulate_wgrad) continue;
     up.dw = weight_gradient(first->up(), layer);
     down.dw = weight_gradient(first->down(), layer);
   }

@@ -32,8 +32,8 @@ struct ExpertLayerConfig {
 
   kernels::Activation activation() const;
   bool begins_at_tokens() const { return request.expert_layer.top_k > 0; }
-  bool forward() const { return request.linear.passes != StepPasses::Backward; }
-  bool backward() const { return request.linear.passes != StepPasses::Forward; }
+  bool forward() const { return request.products.passes != StepPasses::Backward; }
+  bool backward() const { return request.products.passes != StepPasses::Forward; }
 };
 
 class ExpertLayerStep final : public DeviceStep {

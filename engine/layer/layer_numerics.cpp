@@ -32,11 +32,11 @@ RunRequest reference_request(RunRequest request) {
   request.setup_arrays = SetupArrays::PerMatmul;
   request.programmatic_launch = false;
   request.launch = {};
-  request.linear.accumulate_wgrad = false;
-  request.linear.delayed_wgrad = false;
-  request.linear.weight_reuse = 1;
-  request.linear.weight_storage = WeightStorage::Grouped;
-  request.linear.wgrad_type = ElementType::Fp32;
+  request.products.accumulate_wgrad = false;
+  request.products.delayed_wgrad = false;
+  request.products.weight_reuse = 1;
+  request.products.weight_storage = WeightStorage::Grouped;
+  request.products.wgrad_type = ElementType::Fp32;
   request.expert_layer.fused_activation = false;
   request.expert_layer.recompute_activation = false;
   request.expert_layer.mixed_recipes = false;
@@ -52,7 +52,7 @@ StepConfig reference_projection(const StepConfig& config) {
 
 ExpertLayerConfig reference_config(const ExpertLayerConfig& config) {
   RunRequest request = reference_request(config.request);
-  if (config.backward()) request.linear.passes = StepPasses::ForwardBackward;
+  if (config.backward()) request.products.passes = StepPasses::ForwardBackward;
   ExpertLayerConfig reference(std::move(request), reference_projection(config.up),
                               reference_projection(config.down));
   reference.tokens = config.tokens;

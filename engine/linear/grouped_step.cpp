@@ -333,7 +333,7 @@ std::vector<StepOutput> GroupedStep::all_outputs() const {
                    .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
                    .capacity_rows = config_.weight_rows(),
                    .columns = config_.k(),
-                   .added_to = config_.linear.accumulate_wgrad});
+                   .added_to = config_.products.accumulate_wgrad});
   }
   return all;
 }

@@ -22,7 +22,7 @@ std::string operand_name(const StepConfig& config, const OperandCopies& copies) 
 }
 
 std::int64_t bias_partial_bytes(const StepConfig& config) {
-  if (!config.linear.bias || !config.backward()) return 0;
+  if (!config.products.bias || !config.backward()) return 0;
   return std::int64_t{sizeof(float)} *
          kernels::bias_partial_capacity(config.capacity_rows(), config.num_groups(), config.n());
 }
@@ -88,7 +88,7 @@ Status GroupedStep::check_operands() const {
   if (config_.backward() && !given(OperandRole::Gradients, operands_.gradients)) {
     return refuse("gradients");
   }
-  if (config_.linear.bias && config_.forward() && operands_.biases.size() != layers) {
+  if (config_.products.bias && config_.forward() && operands_.biases.size() != layers) {
     return refuse(fmt::format("biases for each of its {} layers ({} were given)", layers,
                               operands_.biases.size()));
   }
@@ -130,7 +130,7 @@ Status GroupedStep::make_operands(cudaStream_t stream) {
                              .padded_offsets = arrays_.padded_offsets.as<std::int64_t>()};
     if (of_weights) {
       setup.listed = listed_weights(copies.layer);
-      if (config_.linear.weight_reuse > 1) setup.noop = arrays_.keep_weights.as<float>();
+      if (config_.products.weight_reuse > 1) setup.noop = arrays_.keep_weights.as<float>();
     }
     if (copies.role == OperandRole::Gradients && sums_bias) {
       setup.bias_partials = bias_partials_.as<float>();

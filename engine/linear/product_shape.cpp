@@ -197,7 +197,7 @@ std::string product_recipe_name(const StepConfig& config) {
 Result<std::unique_ptr<GroupedProduct>> make_product(
     std::shared_ptr<const CublasLt> library, const StepConfig& config, const StepArrays& arrays,
     PointerArrays& pointers, const ProductSources& sources, cudaStream_t stream) {
-  const bool accumulates = sources.product == Product::Wgrad && config.linear.accumulate_wgrad;
+  const bool accumulates = sources.product == Product::Wgrad && config.products.accumulate_wgrad;
   const ProductShape shape = shape_of(sources, extents_of(config, arrays));
   const ProductConfig product{.product = sources.product,
                               .recipe = product_recipe_name(config),

@@ -40,10 +40,10 @@ struct StepConfig : RunRequest {
   bool quantized() const { return traits_of(recipe).quantizes(); }
   /// Products read codes and scales.
   bool scaled_products() const { return quantized() && !emulated; }
-  bool forward() const { return linear.passes != StepPasses::Backward; }
-  bool backward() const { return linear.passes != StepPasses::Forward; }
+  bool forward() const { return products.passes != StepPasses::Backward; }
+  bool backward() const { return products.passes != StepPasses::Forward; }
   std::int64_t split_bytes() const { return int32_splits ? 4 : 8; }
-  bool list() const { return linear.weight_storage == WeightStorage::List; }
+  bool list() const { return products.weight_storage == WeightStorage::List; }
   std::int64_t weight_rows() const { return n() * num_groups(); }
   int products() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }
 
@@ -64,7 +64,7 @@ struct StepConfig : RunRequest {
   ElementType output_type() const {
     return fp32_outputs ? ElementType::Fp32 : recipe.high_precision;
   }
-  ElementType wgrad_type() const { return fp32_outputs ? ElementType::Fp32 : linear.wgrad_type; }
+  ElementType wgrad_type() const { return fp32_outputs ? ElementType::Fp32 : products.wgrad_type; }
   std::int64_t operand_bytes() const { return element_bytes(recipe.high_precision); }
   std::int64_t output_bytes() const { return element_bytes(output_type()); }
   std::int64_t wgrad_bytes() const { return element_bytes(wgrad_type()); }

@@ -73,7 +73,7 @@ StepConfig dense_config(const StepConfig& config) {
   StepConfig dense = config;
   dense.shape.num_experts = 1;
   dense.layers = 1;
-  dense.linear = {};
+  dense.products = {};
   dense.backend = GemmBackend::CublasLtPerExpert;
   dense.streams = 1;
   dense.workspace = WorkspaceStrategy::PerMatmul;

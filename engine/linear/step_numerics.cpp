@@ -25,8 +25,8 @@ StepConfig reference_config(const StepConfig& config) {
   reference.workspace = WorkspaceStrategy::PerMatmul;
   reference.setup_arrays = SetupArrays::PerMatmul;
   reference.programmatic_launch = false;
-  reference.linear.accumulate_wgrad = false;
-  reference.linear.weight_storage = WeightStorage::Grouped;
+  reference.products.accumulate_wgrad = false;
+  reference.products.weight_storage = WeightStorage::Grouped;
   return reference;
 }
 

@@ -99,7 +99,7 @@ Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
                        .bias_type = config.recipe.high_precision,
                        .forward = config.forward(),
                        .backward = config.backward(),
-                       .bias = config.linear.bias,
+                       .bias = config.products.bias,
                        .device = device},
                       outputs);
 }

@@ -22,7 +22,7 @@ struct StepOperands {
   /// With WeightStorage::List, a layer: its experts' tensors, in any memory, validated by create(),
   /// which fills in their devices. Empty = a list of views into `weights`.
   std::vector<std::vector<ListedWeight>> weight_lists = {};
-  std::vector<const void*> biases = {};  // a layer: [num_groups, n]; with linear.bias only
+  std::vector<const void*> biases = {};  // a layer: [num_groups, n]; with products.bias only
   /// GroupedStep::quantized_weights() of the micro-batch that makes them; null: this step's own.
   std::shared_ptr<const std::vector<StepOperand>> quantized_weights = nullptr;
 };

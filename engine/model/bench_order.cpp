@@ -82,10 +82,10 @@ RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe) {
   request.step = of.step;
   request.shape = of.shape.shape;
   request.routing = {.distribution = of.routing, .path = {}, .alignment = kSplitAlignment};
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   if (layer) {
-    request.linear.weight_reuse = 2;
-    request.linear.bias = of.shape.bias;
+    request.products.weight_reuse = 2;
+    request.products.bias = of.shape.bias;
     request.expert_layer.activation = of.shape.activation;
     request.expert_layer.top_k = of.shape.top_k;
   }
@@ -116,7 +116,7 @@ double bench_part_flop(BenchPart part, const StepBenchCase& of) {
     case BenchPart::Dgrad:
     case BenchPart::Wgrad:
     case BenchPart::ForwardStep:
-      request.linear.passes = StepPasses::Forward;
+      request.products.passes = StepPasses::Forward;
       return rows * flop_of_row(request);
     case BenchPart::Step:
     case BenchPart::StepKeptWeights:

@@ -78,7 +78,7 @@ const char* element_name(ElementType type);
 struct CallerOutputs {
   std::optional<CallerTensor> y;
   std::optional<CallerTensor> dx;
-  std::optional<CallerTensor> dw;             // with linear.accumulate_wgrad it is added to
+  std::optional<CallerTensor> dw;             // with products.accumulate_wgrad it is added to
   std::optional<CallerTensor> bias_gradient;  // layer 0 only
 };
 
@@ -86,7 +86,7 @@ struct CallerOutputs {
 struct LayerOutputs {
   void* y = nullptr;              // [capacity_rows, n]
   void* dx = nullptr;             // [capacity_rows, k]
-  void* dw = nullptr;             // [num_groups * n, k] of linear.wgrad_type
+  void* dw = nullptr;             // [num_groups * n, k] of products.wgrad_type
   void* bias_gradient = nullptr;  // [num_groups, n]; the same for every layer, so only layer 0's
 };
 

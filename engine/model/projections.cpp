@@ -22,8 +22,8 @@ RunRequest projection_of(const RunRequest& request, Projection projection) {
   RunRequest linear = request;
   linear.step = StepKind::Linear;
   linear.expert_layer = {};
-  if (linear.linear.passes == StepPasses::Backward) {
-    linear.linear.passes = StepPasses::ForwardBackward;
+  if (linear.products.passes == StepPasses::Backward) {
+    linear.products.passes = StepPasses::ForwardBackward;
   }
   if (projection == Projection::Up) return linear;
   linear.shape.n = request.shape.k;
@@ -95,7 +95,7 @@ std::optional<ElementType> element_of(const RunRequest& request, StepTensor tens
     case ElementRule::HighPrecision:
       return request.recipe.high_precision;
     case ElementRule::WeightGradient:
-      return request.linear.wgrad_type;
+      return request.products.wgrad_type;
     case ElementRule::Fp32:
       return ElementType::Fp32;
     case ElementRule::Int32:
@@ -111,16 +111,16 @@ std::int64_t element_bytes(const RunRequest& request, StepTensor tensor) {
 
 bool has_tensor(const RunRequest& request, StepTensor tensor) {
   const StepTensorTraits& traits = traits_of(tensor);
-  if (traits.backward && request.linear.passes == StepPasses::Forward) return false;
+  if (traits.backward && request.products.passes == StepPasses::Forward) return false;
   switch (traits.present) {
     case TensorPresence::Always:
       return true;
     case TensorPresence::Layer:
       return is_expert_layer(request);
     case TensorPresence::Bias:
-      return request.linear.bias;
+      return request.products.bias;
     case TensorPresence::LayerBias:
-      return is_expert_layer(request) && request.linear.bias;
+      return is_expert_layer(request) && request.products.bias;
     case TensorPresence::Tokens:
       return tokens_of(request) > 0;
   }
@@ -128,7 +128,7 @@ bool has_tensor(const RunRequest& request, StepTensor tensor) {
 }
 
 double flop_of_row(const RunRequest& request) {
-  const StepPasses passes = request.linear.passes;
+  const StepPasses passes = request.products.passes;
   const int products =
       (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
   double flop = 0.0;

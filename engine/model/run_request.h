@@ -283,9 +283,9 @@ constexpr auto enum_names(WeightStorage) {
   return std::to_array<std::string_view>({"grouped", "list"});
 }
 
-/// The grouped linear step: Y = X W^T (+ b), dX = dY W, dW = dY^T X, db = sum of dY's rows. The
-/// projections of an expert layer have the same options.
-struct LinearOptions {
+/// What the grouped products of a step compute: Y = X W^T (+ b), dX = dY W, dW = dY^T X, db = sum
+/// of dY's rows. Both projections of an expert layer have the same options.
+struct ProductOptions {
   StepPasses passes = StepPasses::Forward;
   InputSpec gradients = {};  // dY [tokens, n], or [tokens, k]; every layer reads the same
   bool bias = false;         // adds b to Y; backward gives its gradient
@@ -296,18 +296,18 @@ struct LinearOptions {
   /// Iterations with the same weights: they are quantized in the first of every so many, and the
   /// others use those copies, as the micro-batches of an update do.
   int weight_reuse = 1;
-  bool operator==(const LinearOptions&) const = default;
+  bool operator==(const ProductOptions&) const = default;
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&LinearOptions::passes>(),
-        engine::field<&LinearOptions::gradients>(),
-        engine::field<&LinearOptions::bias>(),
-        engine::field<&LinearOptions::weight_storage>(),
-        engine::field<&LinearOptions::wgrad_type>({.without = bit_of(ElementType::Fp16)}),
-        engine::field<&LinearOptions::accumulate_wgrad>(),
-        engine::field<&LinearOptions::delayed_wgrad>(),
-        engine::field<&LinearOptions::weight_reuse>(
+        engine::field<&ProductOptions::passes>(),
+        engine::field<&ProductOptions::gradients>(),
+        engine::field<&ProductOptions::bias>(),
+        engine::field<&ProductOptions::weight_storage>(),
+        engine::field<&ProductOptions::wgrad_type>({.without = bit_of(ElementType::Fp16)}),
+        engine::field<&ProductOptions::accumulate_wgrad>(),
+        engine::field<&ProductOptions::delayed_wgrad>(),
+        engine::field<&ProductOptions::weight_reuse>(
             {.low = 1, .high = kMaxWeightReuse, .formerly = "micro_batches"})};
   }
 };
@@ -349,7 +349,7 @@ struct RunRequest {
   InputSpec activations;  // X [tokens, k]
   InputSpec weights;      // W [num_experts, n, k]
   Recipe recipe;
-  LinearOptions linear;
+  ProductOptions products;
   ExpertLayerOptions expert_layer;
   GemmBackend backend = GemmBackend::CpuReference;
   int streams = 4;  // of CublasLtPerExpert
@@ -379,7 +379,7 @@ struct RunRequest {
                       engine::field<&RunRequest::activations>(),
                       engine::field<&RunRequest::weights>(),
                       engine::field<&RunRequest::recipe>(),
-                      engine::field<&RunRequest::linear>(),
+                      engine::field<&RunRequest::products>({.formerly = "linear"}),
                       engine::field<&RunRequest::expert_layer>(),
                       engine::field<&RunRequest::backend>(),
                       engine::field<&RunRequest::streams>({.low = 1, .high = kMaxStreams}),

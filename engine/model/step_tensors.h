@@ -105,7 +105,7 @@ enum class TensorSide : std::uint8_t {
 /// Which element type a tensor has.
 enum class ElementRule : std::uint8_t {
   HighPrecision,   // Recipe::high_precision
-  WeightGradient,  // LinearOptions::wgrad_type
+  WeightGradient,  // ProductOptions::wgrad_type
   Fp32,
   Int32,
 };
@@ -114,8 +114,8 @@ enum class ElementRule : std::uint8_t {
 enum class TensorPresence : std::uint8_t {
   Always,
   Layer,      // an expert layer
-  Bias,       // linear.bias
-  LayerBias,  // an expert layer with linear.bias
+  Bias,       // products.bias
+  LayerBias,  // an expert layer with products.bias
   Tokens,     // an expert layer with top_k
 };
 

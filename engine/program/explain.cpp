@@ -60,7 +60,7 @@ std::string sentence_of(const StepProgram& program, const Operation& operation) 
       arg("forms", forms_written(operation)), arg("sources", activated_sources(operation)),
       arg("again", operation.again ? " again" : ""),
       arg("comma_again", operation.again ? ", again" : ""),
-      arg("assigns_dw", request.linear.accumulate_wgrad ? "+=" : "="),
+      arg("assigns_dw", request.products.accumulate_wgrad ? "+=" : "="),
       arg("summed", operation.summed_by_quantize ? ", summed while it was quantized" : ""));
 }
 

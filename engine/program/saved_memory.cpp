@@ -7,7 +7,7 @@ namespace engine {
 
 std::vector<SavedTensor> saved_for_backward(const RunRequest& request,
                                             std::span<const std::int64_t> splits) {
-  if (request.linear.passes == StepPasses::Forward) return {};
+  if (request.products.passes == StepPasses::Forward) return {};
   const StepProgram program = program_of(request);
   std::vector<SavedTensor> saved;
   for (std::size_t i = 0; i < kStepTensors.size(); ++i) {

@@ -20,7 +20,7 @@ using Operations = std::vector<Operation>;
 bool may_be_wider(const RunRequest& projection, OperandRole role) {
   const InputSpec& input = role == OperandRole::Activations ? projection.activations
                            : role == OperandRole::Weights   ? projection.weights
-                                                            : projection.linear.gradients;
+                                                            : projection.products.gradients;
   const auto* synthetic = std::get_if<SyntheticInput>(&input);
   return synthetic == nullptr || synthetic->element != projection.recipe.high_precision;
 }
@@ -34,8 +34,8 @@ struct PlannedProjection {
   bool activates_dy = false;  // those of dY its gradient
 
   bool quantizes() const { return traits_of(request.recipe).quantizes(); }
-  bool forward() const { return request.linear.passes != StepPasses::Backward; }
-  bool backward() const { return request.linear.passes != StepPasses::Forward; }
+  bool forward() const { return request.products.passes != StepPasses::Backward; }
+  bool backward() const { return request.products.passes != StepPasses::Forward; }
   bool activates(OperandRole role) const {
     return role == OperandRole::Activations ? activates_x
                                             : role == OperandRole::Gradients && activates_dy;
@@ -48,8 +48,8 @@ class ProgramBuilder {
       : request_(request),
         layer_step_(is_expert_layer(request)),
         device_(traits_of(request.backend).device),
-        forward_(request.linear.passes != StepPasses::Backward),
-        backward_(request.linear.passes != StepPasses::Forward),
+        forward_(request.products.passes != StepPasses::Backward),
+        backward_(request.products.passes != StepPasses::Forward),
         tokens_(tokens_of(request) > 0 && layer_step_),
         apart_(captured_apart(request)) {
     if (!layer_step_) {
@@ -207,7 +207,7 @@ class ProgramBuilder {
 
   void quantize_gradients(const PlannedProjection& projection, int layer) {
     quantize(projection, OperandRole::Gradients, layer);
-    if (!request_.linear.bias || !makes_copies(projection.tensors.dy, layer)) return;
+    if (!request_.products.bias || !makes_copies(projection.tensors.dy, layer)) return;
     const bool summed = projection.quantizes() && traits_of(projection.request.recipe).sums_bias;
     add({.kind = OperationKind::SumBias,
          .projection = projection.which,
@@ -241,14 +241,14 @@ class ProgramBuilder {
         made.reads = {operand(projection, Gradients, Columnwise, layer),
                       operand(projection, Activations, Columnwise, layer)};
         made.writes = {elements(projection.tensors.dw, layer)};
-        if (request_.linear.accumulate_wgrad) made.reads.push_back(made.writes.front());
+        if (request_.products.accumulate_wgrad) made.reads.push_back(made.writes.front());
         break;
     }
     add(std::move(made));
   }
 
   void add_bias(const PlannedProjection& projection, int layer) {
-    if (!request_.linear.bias) return;
+    if (!request_.products.bias) return;
     const Value y = elements(projection.tensors.y, layer);
     add({.kind = OperationKind::AddBias,
          .projection = projection.which,
@@ -286,7 +286,7 @@ class ProgramBuilder {
 
   void linear_backward() {
     const PlannedProjection& linear = projections_.front();
-    const bool delayed = request_.linear.delayed_wgrad;
+    const bool delayed = request_.products.delayed_wgrad;
     // The layers are independent of each other. The host takes the last one first, as a network
     // would; a device's random numbers and workspaces follow from the order it always had.
     const auto nth = [this](int i) { return device_ ? i : request_.layers - 1 - i; };
@@ -398,7 +398,7 @@ class ProgramBuilder {
   }
 
   void layer_backward() {
-    const bool delayed = request_.linear.delayed_wgrad;
+    const bool delayed = request_.products.delayed_wgrad;
     // dY is that of every layer, dp the layer's own.
     for (int layer = 0; layer < request_.layers; ++layer) permute_gradient(layer);
     // The quantized dY that a device shares is made before the first layer that reads it.

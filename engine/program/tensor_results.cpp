@@ -13,7 +13,7 @@ namespace engine {
 std::vector<TensorResult> tensor_results(const RunRequest& request,
                                          std::span<const std::int64_t> splits) {
   const std::vector<SavedTensor> saved = saved_for_backward(request, splits);
-  const bool forward = request.linear.passes != StepPasses::Backward;
+  const bool forward = request.products.passes != StepPasses::Backward;
   std::vector<TensorResult> tensors;
   for (std::size_t i = 0; i < kStepTensors.size(); ++i) {
     const auto tensor = static_cast<StepTensor>(i);

@@ -22,7 +22,7 @@ engine::RunRequest without_recipe(engine::RunRequest request) {
   request.recipe = plain.recipe;
   request.expert_layer.mixed_recipes = plain.expert_layer.mixed_recipes;
   request.expert_layer.down_scaling = plain.expert_layer.down_scaling;
-  request.linear.weight_reuse = plain.linear.weight_reuse;
+  request.products.weight_reuse = plain.products.weight_reuse;
   request.launch.iterations = plain.launch.iterations;
   request.launch.median_within = plain.launch.median_within;
   request.launch.time_limit_s = plain.launch.time_limit_s;
@@ -54,7 +54,7 @@ struct Samples {
 Samples samples_of(const RunSide& side, bool quantized) {
   Samples samples;
   for (const RecordedRun* run : side) {
-    const int every = run->result.effective.linear.weight_reuse;
+    const int every = run->result.effective.products.weight_reuse;
     for (std::size_t i = 0; i < run->result.iterations.size(); ++i) {
       const auto duration = static_cast<double>(run->result.iterations[i].duration_ns);
       const bool first = engine::quantizes_weights(static_cast<int>(i), every, 1);
@@ -83,7 +83,7 @@ std::optional<KeptWeights> kept_weights(const RunSide& a, const RunSide& b) {
   }
   KeptWeights kept{.b_quantizes = quantizes(first_b)};
   const RunSide& quantized = kept.b_quantizes ? b : a;
-  if (quantized.front()->result.effective.linear.weight_reuse < 2) return {};
+  if (quantized.front()->result.effective.products.weight_reuse < 2) return {};
   Samples times = samples_of(quantized, true);
   Samples plain = samples_of(kept.b_quantizes ? a : b, false);
   if (times.quantizing.empty() || times.keeping.empty() || plain.keeping.empty()) return {};

@@ -1,6 +1,6 @@
 // The break-even count of two runs of the same step, one with and one without quantization: from
 // how many micro-batches per update of the weights the quantizing run is faster. The run must have
-// LinearOptions::weight_reuse above 1: then the first of every so many iterations quantizes the
+// ProductOptions::weight_reuse above 1: then the first of every so many iterations quantizes the
 // weights and the rest reuse them. A run with one micro-batch does not show the cost of the
 // weights, because records of kernels do not name their operand.
 #pragma once

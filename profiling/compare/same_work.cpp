@@ -16,7 +16,7 @@ namespace {
 /// Fields of the effective request, named as on the command line.
 constexpr std::array<std::string_view, 9> kWork = {
     "step",   "shape.num_experts", "shape.rows",         "shape.n",         "shape.k",
-    "layers", "linear.passes",     "expert_layer.top_k", "launch.in_flight"};
+    "layers", "products.passes",   "expert_layer.top_k", "launch.in_flight"};
 
 /// Mean rows of recorded steps depend on how often each was visited, if only by a little.
 constexpr double kSameRows = 0.01;

@@ -40,7 +40,7 @@ constexpr engine::Product kProducts[] = {engine::Product::Fprop, engine::Product
 
 std::vector<engine::Product> products_of(const engine::RunResult& result) {
   std::vector<engine::Product> products;
-  if (result.effective.linear.passes != engine::StepPasses::Backward) {
+  if (result.effective.products.passes != engine::StepPasses::Backward) {
     products.push_back(engine::Product::Fprop);
   }
   if (result.backward) {

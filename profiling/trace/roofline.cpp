@@ -43,7 +43,7 @@ const engine::InputSpec* input_of(const engine::RunRequest& request, engine::Ste
     case engine::StepTensor::WDown:
       return &request.expert_layer.down_weights;
     case engine::StepTensor::DY:
-      return from_tokens ? nullptr : &request.linear.gradients;
+      return from_tokens ? nullptr : &request.products.gradients;
     default:
       return nullptr;
   }
@@ -62,7 +62,7 @@ constexpr std::array kHopper = {DeviceRow{"NVIDIA H200", 1830.0, 4.8e12},
 /// Whether an iteration quantizes the weights, if its step does: iterations outside the timed ones
 /// keep none.
 bool quantizes_weights(const engine::RunResult& result, int iteration) {
-  const int weight_reuse = result.effective.linear.weight_reuse;
+  const int weight_reuse = result.effective.products.weight_reuse;
   if (iteration < 0 || weight_reuse < 2) return true;
   const std::size_t steps = result.recorded_routing ? result.recorded_routing->steps.size() : 1;
   return engine::quantizes_weights(iteration, weight_reuse, steps);
@@ -219,7 +219,7 @@ StageTime stage_time(const engine::RunResult& result, const Activity& activity, 
     return !quantizes_weights(result, time.iteration);
   });
   const bool varies = stage == Stage::Quantize && one.work &&
-                      result.effective.linear.passes != engine::StepPasses::Backward;
+                      result.effective.products.passes != engine::StepPasses::Backward;
   if (varies && keeping != times.end()) {
     one.work = stage_work(result, stage, keeping->iteration);
     std::erase_if(times, [&result](const IterationTime& time) {

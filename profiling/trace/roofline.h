@@ -30,8 +30,8 @@ struct StageWork {
 
 /// For stages with rated operations (engine::OperationTraits): quantize and products, and, without
 /// any FLOP, permutations; empty for other stages and for a stage that the run lacks. Iterations
-/// differ in whether they quantize their weights (LinearOptions::weight_reuse); the first one does,
-/// and so does work outside the timed ones, which has iteration -1.
+/// differ in whether they quantize their weights (ProductOptions::weight_reuse); the first one
+/// does, and so does work outside the timed ones, which has iteration -1.
 std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage,
                                     int iteration = 0);
 

@@ -33,7 +33,7 @@ small=(--experts 8 --rows 4096 --n 2048 --k 2048 --step expert-layer --passes fo
        --backend cublaslt-grouped --launch graph-replay --iterations 20 --pace burst --traced-iterations 2)
 log=sweep.log call sweep "${small[@]}" --axes recipe,pow2 --record sweep.session
 for recipe in fp8-block bf16; do
-  printf '{"step":"expert-layer","shape":{"num_experts":8,"rows":4096,"n":2048,"k":2048},"recipe":{"scaling":"%s"},"backend":"cublaslt-grouped","expert_layer":{"top_k":2},"launch":{"kind":"graph-replay"},"linear":{"passes":"forward-backward"},"measure":{"pace":"burst","traced_iterations":1}}' $recipe > $recipe.json
+  printf '{"step":"expert-layer","shape":{"num_experts":8,"rows":4096,"n":2048,"k":2048},"recipe":{"scaling":"%s"},"backend":"cublaslt-grouped","expert_layer":{"top_k":2},"launch":{"kind":"graph-replay"},"products": {"passes":"forward-backward"},"measure":{"pace":"burst","traced_iterations":1}}' $recipe > $recipe.json
 done
 log=ab.log call ab --a fp8-block.json --b bf16.json --blocks 10 --iterations 10 --record ab.session
 # Every recipe on one operand with outlier channels, once and over steps.

@@ -49,7 +49,7 @@ RENAMED = {"X": "activations", "W": "weights", "dY": "gradients", "host span": "
 def request(recipe="fp8-block", passes="forward", recipe_fields=None, shape=None, **fields):
     return {"shape": {"num_experts": 4, "rows": 192, "n": 128, "k": 256, **(shape or {})},
             "recipe": {"scaling": recipe, **(recipe_fields or {})}, "backend": "cpu-reference",
-            "launch": {"iterations": 2}, "seed": 7, **fields, "linear": {"passes": passes, **fields.get("linear", {})}}
+            "launch": {"iterations": 2}, "seed": 7, **fields, "products": {"passes": passes, **fields.get("products", {})}}
 
 
 def requests():
@@ -66,12 +66,12 @@ def requests():
         request("nvfp4", both, {"hadamard": False, "stochastic_rounding": False}),
         request("mxfp8", both, {"square_weight_blocks": False}),
         request("fp8-delayed", both, {"delayed": {"history_length": 3, "margin": 1, "algorithm": "most-recent"}}),
-        request("fp8-block", both, linear={"bias": True, "weight_storage": "list"}),
-        request("fp8-block", both, linear={"weight_reuse": 2, "accumulate_wgrad": True, "wgrad_type": "fp32"}),
+        request("fp8-block", both, products={"bias": True, "weight_storage": "list"}),
+        request("fp8-block", both, products={"weight_reuse": 2, "accumulate_wgrad": True, "wgrad_type": "fp32"}),
         request("fp8-per-tensor", layers=2, shape={"rows": 64}),
-        request("nvfp4", both, {"stochastic_rounding": True}, layers=2, linear={"bias": True}),
-        request("fp8-delayed", both, layers=2, linear={"delayed_wgrad": True, "accumulate_wgrad": True}),
-        request("bf16", both, layers=2, linear={"bias": True},
+        request("nvfp4", both, {"stochastic_rounding": True}, layers=2, products={"bias": True}),
+        request("fp8-delayed", both, layers=2, products={"delayed_wgrad": True, "accumulate_wgrad": True}),
+        request("bf16", both, layers=2, products={"bias": True},
                 activations={"synthetic": {"distribution": "normal", "element": "fp32"}}),
     ]
     made += [request(recipe, "backward") for recipe in ("bf16", "fp8-block", "fp8-delayed")]
@@ -93,12 +93,12 @@ def layer_requests():
         layer("fp8-delayed", options={"recompute_activation": True}, layers=2),
         layer("fp8-delayed", "backward", options={"recompute_activation": True, "fused_activation": False}, layers=2),
         layer("bf16", "backward", options={"top_k": 3}),
-        layer(options={"fused_activation": False, "activation": "geglu"}, linear={"bias": True}),
-        layer("nvfp4", recipe_fields={"stochastic_rounding": True}, layers=2, linear={"bias": True}),
-        layer(options={"mixed_recipes": True, "down_scaling": "bf16"}, linear={"delayed_wgrad": True}, layers=2),
-        layer("bf16", options={"activation": "relu"}, linear={"delayed_wgrad": True, "accumulate_wgrad": True},
+        layer(options={"fused_activation": False, "activation": "geglu"}, products={"bias": True}),
+        layer("nvfp4", recipe_fields={"stochastic_rounding": True}, layers=2, products={"bias": True}),
+        layer(options={"mixed_recipes": True, "down_scaling": "bf16"}, products={"delayed_wgrad": True}, layers=2),
+        layer("bf16", options={"activation": "relu"}, products={"delayed_wgrad": True, "accumulate_wgrad": True},
               layers=3, routing={"distribution": "half-empty"}),
-        layer(linear={"weight_reuse": 2, "bias": True}, layers=2, routing={"distribution": "one-hot"}),
+        layer(products={"weight_reuse": 2, "bias": True}, layers=2, routing={"distribution": "one-hot"}),
     ]
     return made
 

@@ -395,7 +395,7 @@ class WindowRecorder : public RecorderFaults {
     run.result.effective = {};
     run.result.effective.shape.num_experts = 3;
     run.result.effective.layers = 2;
-    run.result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+    run.result.effective.products.passes = engine::StepPasses::ForwardBackward;
     return std::make_shared<const RecordedRun>(std::move(run));
   }
   /// Generous: either the condition becomes true, or the test fails.

@@ -42,7 +42,7 @@ inline void read_tensors(const std::string& path) {
       continue;
     }
     engine::RunRequest request;
-    request.activations = request.weights = request.linear.gradients = file;
+    request.activations = request.weights = request.products.gradients = file;
     request.shape = {.preset = "",
                      .num_experts = matrix ? 1 : static_cast<int>(shape[0]),
                      .rows = shape[0],

@@ -147,7 +147,7 @@ class Inspector(unittest.TestCase):
         # The tensor is X, the weights of both experts concatenated, or dY.
         shape = {"activations": (ROWS, 64, COLUMNS), "weights": (ROWS, ROWS // EXPERTS, COLUMNS),
                  "gradients": (ROWS, COLUMNS, 64)}[self.operand]
-        prefix = "linear." if self.operand == "gradients" else ""
+        prefix = "products." if self.operand == "gradients" else ""
         if self.operand == "gradients":
             arguments += ("--passes", "forward-backward")
         square = {"activations": "square_activation_blocks", "weights": "square_weight_blocks",

@@ -40,7 +40,7 @@ profiling::RecordedRun layer_run(bool backward, bool tokens = false) {
   result.effective.shape = {.preset = {}, .num_experts = 2, .rows = 96, .n = 128, .k = 64};
   result.effective.expert_layer.top_k = tokens ? 3 : 0;
   result.backward = backward;
-  if (backward) result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  if (backward) result.effective.products.passes = engine::StepPasses::ForwardBackward;
   result.splits = {64, 32};
   result.expert_layer.emplace().unquantized_snr_db = 52.0;
   for (std::size_t i = 0; i < engine::kStepTensors.size(); ++i) {
@@ -133,7 +133,7 @@ TEST(LayerModel, ArrowsJoinWhatIsThere) {
 TEST(LayerModel, ThePictureFollowsTheProgram) {
   // Backward alone: what it prepares of forward is drawn, and no product that no operation makes.
   profiling::RecordedRun run = layer_run(true);
-  run.result.effective.linear.passes = engine::StepPasses::Backward;
+  run.result.effective.products.passes = engine::StepPasses::Backward;
   const LayerModel backward = model_of(run);
   const auto has = [](const LayerModel& model, std::string_view id) {
     return std::ranges::find(model.kernels(), id, &app::LayerKernelBox::id) !=
@@ -141,7 +141,7 @@ TEST(LayerModel, ThePictureFollowsTheProgram) {
   };
   EXPECT_TRUE(has(backward, "up")) << "H is needed for the activation's gradient";
   EXPECT_TRUE(has(backward, "up_backward"));
-  run.result.effective.linear.passes = engine::StepPasses::Forward;
+  run.result.effective.products.passes = engine::StepPasses::Forward;
   EXPECT_FALSE(has(model_of(run), "up_backward"));
   // Without codes, products read the tensors themselves.
   run = layer_run(true);
@@ -153,7 +153,7 @@ TEST(LayerModel, ThePictureFollowsTheProgram) {
 
 TEST(LayerModel, PermutationsHaveTheirOwnKernelsWithBytes) {
   profiling::RecordedRun run = layer_run(true, true);
-  run.result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  run.result.effective.products.passes = engine::StepPasses::ForwardBackward;
   run.activity.names = {"work"};
   std::int64_t at = 0;
   const auto add = [&](int layer, Stage stage, std::int64_t duration) {
@@ -273,9 +273,9 @@ TEST(LayerModel, TheSentenceNamesTheLargest) {
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor decides"));
   set_sources(run.result, {});
   // A step that has a forward pass is not told to choose one.
-  run.result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  run.result.effective.products.passes = engine::StepPasses::ForwardBackward;
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("run its request again"));
-  run.result.effective.linear.passes = engine::StepPasses::Backward;
+  run.result.effective.products.passes = engine::StepPasses::Backward;
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("choose a step that has one"));
   run.result.effective.recipe.scaling = engine::Scaling::None;
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("quantizes nothing"));

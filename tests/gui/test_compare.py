@@ -50,7 +50,7 @@ def test_kept_weights_say_from_how_many_micro_batches_on(open_window, program, t
     with open(tmp_path / "log.jsonl", "w") as file:
         for scaling, micro_batches in (("bf16", 1), ("fp8-block", 3), ("fp8-block", 1)):
             file.write('{"step":"expert-layer","shape":{"num_experts":4,"rows":256,"n":256,"k":128},'
-                       '"recipe":{"scaling":"%s"},"linear":{"weight_reuse":%d,"passes":"forward-backward"},'
+                       '"recipe":{"scaling":"%s"},"products": {"weight_reuse":%d,"passes":"forward-backward"},'
                        '"launch":{"iterations":30}}\n' % (scaling, micro_batches))
     subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
                     "--record", str(path)], check=True, capture_output=True, timeout=100)

@@ -31,8 +31,8 @@ std::string request_caption(const engine::RunRequest& request, const engine::Dev
   if (engine::is_expert_layer(request)) {
     tensors += ", " + tensor_text("Wdown", request.expert_layer.down_weights);
   }
-  if (request.linear.passes != engine::StepPasses::Forward) {
-    tensors += ", " + tensor_text("dY", request.linear.gradients);
+  if (request.products.passes != engine::StepPasses::Forward) {
+    tensors += ", " + tensor_text("dY", request.products.gradients);
   }
   std::string text = fmt::format("{}\n{} · seed {}", summary_of(request), tensors, request.seed);
   if (!device.name.empty()) text += " · " + device.name;

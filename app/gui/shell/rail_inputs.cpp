@@ -37,7 +37,7 @@ const OperandText& text_of(RequestOperand operand) {
       {"activations", "activations", FilePurpose::Activations},
       {"weights", "weights", FilePurpose::Weights},
       {"down_weights", "expert_layer.down_weights", FilePurpose::DownWeights},
-      {"gradients", "linear.gradients", FilePurpose::Gradients},
+      {"gradients", "products.gradients", FilePurpose::Gradients},
   }};
   return kTexts[static_cast<std::size_t>(operand)];
 }

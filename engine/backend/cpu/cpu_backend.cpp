@@ -231,7 +231,7 @@ class CpuBackend final : public Backend {
                       const RunRequest& request) {
     step.set_splits(splits[index], index);
     // What forward saved belongs to these rows.
-    return request.linear.passes == StepPasses::Backward ? step.prepare() : Status{};
+    return request.products.passes == StepPasses::Backward ? step.prepare() : Status{};
   }
 
   static Status measure_steps(HostStep& step, const StepsToMeasure& wanted, RunContext& context,
@@ -275,10 +275,10 @@ class CpuBackend final : public Backend {
       context.observer.begin_iteration(iteration);
       const std::int64_t reading_ns = step.reading_ns();
       const std::int64_t start_ns = steady_ns();
-      const Status status =
-          step.run(quantizes_weights(iteration, result.effective.linear.weight_reuse, splits.size())
-                       ? WeightCast::Make
-                       : WeightCast::Keep);
+      const Status status = step.run(
+          quantizes_weights(iteration, result.effective.products.weight_reuse, splits.size())
+              ? WeightCast::Make
+              : WeightCast::Keep);
       const std::int64_t end_ns = steady_ns();
       context.observer.end_iteration();
       if (!status.ok()) return status;

@@ -69,8 +69,8 @@ class CpuExpertLayer final : public ProgramStep {
   const GroupedShape& shape() const { return shape_; }
   RunContext& context() { return setup_.context; }
   StepProgress& progress() { return setup_.progress; }
-  bool runs_forward() const { return setup_.request.linear.passes != StepPasses::Backward; }
-  bool runs_backward() const { return setup_.request.linear.passes != StepPasses::Forward; }
+  bool runs_forward() const { return setup_.request.products.passes != StepPasses::Backward; }
+  bool runs_backward() const { return setup_.request.products.passes != StepPasses::Forward; }
   kernels::Activation activation() const {
     return traits_of(setup_.request.expert_layer.activation).formula;
   }

@@ -24,7 +24,7 @@ CopyForms forms_of(Direction direction) {
 Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
                                                    const GroupedShape& shape,
                                                    const std::vector<CallerOutputs>& outputs) {
-  const LinearOptions& linear = request.linear;
+  const ProductOptions& products = request.products;
   const ElementType type = request.recipe.high_precision;
   return take_outputs({.layers = request.layers,
                        .num_groups = shape.num_experts(),
@@ -32,11 +32,11 @@ Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
                        .n = shape.n,
                        .k = shape.k,
                        .type = type,
-                       .wgrad_type = linear.wgrad_type,
+                       .wgrad_type = products.wgrad_type,
                        .bias_type = type,
-                       .forward = linear.passes != StepPasses::Backward,
-                       .backward = linear.passes != StepPasses::Forward,
-                       .bias = linear.bias,
+                       .forward = products.passes != StepPasses::Backward,
+                       .backward = products.passes != StepPasses::Forward,
+                       .bias = products.bias,
                        .device = kHostMemory},
                       outputs);
 }
@@ -54,7 +54,7 @@ CpuProjection::CpuProjection(const Setup& setup)
     configure(role, Direction::Rowwise);
     if (runs_backward() && quantizes) configure(role, Direction::Columnwise);
   }
-  if (setup_.request.linear.bias) {
+  if (setup_.request.products.bias) {
     for (int layer = 0; layer < setup_.request.layers; ++layer) {
       std::vector<std::uint16_t>& bits = biases_.emplace_back();
       for (const float b : bias_values(setup_.request, layer)) {
@@ -66,7 +66,7 @@ CpuProjection::CpuProjection(const Setup& setup)
   const bool given = std::all_of(setup_.outputs.begin(), setup_.outputs.end(),
                                  [](const LayerOutputs& layer) { return layer.dw != nullptr; });
   if (!setup_.outputs.empty() && given) return;
-  const bool all = setup_.request.linear.accumulate_wgrad;
+  const bool all = setup_.request.products.accumulate_wgrad;
   const std::int64_t slots = all ? std::int64_t{setup_.request.layers} * shape_.num_experts() : 1;
   const std::int64_t bytes = slots * weight_gradient_bytes();
   std::fill_n(setup_.buffers.weight_gradient.reserve(bytes), bytes, std::byte{0});
@@ -103,7 +103,7 @@ void CpuProjection::configure(OperandRole role, Direction direction) {
     return store.element();
   };
   const auto experts = static_cast<std::size_t>(shape.num_experts());
-  const bool reused = weights && setup_.request.linear.weight_reuse > 1;
+  const bool reused = weights && setup_.request.products.weight_reuse > 1;
   stage(role, direction)
       .configure({.role = role,
                   .recipe = setup_.request.recipe,
@@ -309,7 +309,7 @@ void CpuProjection::dgrad(const Operation& operation, int expert) {
 }
 
 std::int64_t CpuProjection::weight_gradient_bytes() const {
-  return shape_.n * shape_.k * element_bytes(setup_.request.linear.wgrad_type);
+  return shape_.n * shape_.k * element_bytes(setup_.request.products.wgrad_type);
 }
 
 std::uint16_t* CpuProjection::output_of(int layer, int expert) {
@@ -337,7 +337,7 @@ std::byte* CpuProjection::weight_gradient_of(int layer, int expert) {
     return static_cast<std::byte*>(given) + expert * weight_gradient_bytes();
   }
   const std::int64_t slot = std::int64_t{layer} * shape_.num_experts() + expert;
-  const bool all = setup_.request.linear.accumulate_wgrad;
+  const bool all = setup_.request.products.accumulate_wgrad;
   return setup_.buffers.weight_gradient.get() + (all ? slot * weight_gradient_bytes() : 0);
 }
 
@@ -358,9 +358,9 @@ void CpuProjection::wgrad(const Operation& operation, int expert) {
        .m = shape_.n,
        .n = shape_.k,
        .k = m,
-       .y_type = setup_.request.linear.wgrad_type,
+       .y_type = setup_.request.products.wgrad_type,
        .y = weight_gradient_of(layer, expert),
-       .accumulate = setup_.request.linear.accumulate_wgrad,
+       .accumulate = setup_.request.products.accumulate_wgrad,
        .cancel = &setup_.context.progress.cancel});
 }
 

@@ -80,10 +80,10 @@ class CpuProjection {
   std::uint16_t* input_gradient_of(int layer, int expert);
   /// db [experts, n] in high precision, of every layer.
   std::uint16_t* bias_gradient();
-  /// dW [n, k] of linear.wgrad_type.
+  /// dW [n, k] of products.wgrad_type.
   std::byte* weight_gradient_of(int layer, int expert);
   void clear_weight_gradient(int layer, int expert);
-  /// Adds an expert's b to values [rows, n], rounded to their type. Only with linear.bias.
+  /// Adds an expert's b to values [rows, n], rounded to their type. Only with products.bias.
   void add_bias(int layer, int expert, std::int64_t rows, ElementType type, void* values) const;
   OperandStage& stage(OperandRole role, kernels::Direction direction);
 
@@ -93,8 +93,8 @@ class CpuProjection {
   LoadedOperands& operands() { return setup_.operands; }
   StepBuffers& buffers() { return setup_.buffers; }
   RunContext& context() { return setup_.context; }
-  bool runs_forward() const { return setup_.request.linear.passes != StepPasses::Backward; }
-  bool runs_backward() const { return setup_.request.linear.passes != StepPasses::Forward; }
+  bool runs_forward() const { return setup_.request.products.passes != StepPasses::Backward; }
+  bool runs_backward() const { return setup_.request.products.passes != StepPasses::Forward; }
   std::int64_t first_row(int expert) const {
     return row_offsets_[static_cast<std::size_t>(expert)];
   }

@@ -322,7 +322,7 @@ Result<OutputErrors> CpuExpertLayer::measure_errors() {
     if (!runs_backward()) continue;
     compare_with(reference, StepTensor::DX, values_of(StepTensor::DX, expert), type, errors.dx);
     compare_with(reference, StepTensor::DWUp, values_of(StepTensor::DWUp, expert),
-                 request().linear.wgrad_type, errors.dw);
+                 request().products.wgrad_type, errors.dw);
     up_.clear_weight_gradient(0, expert);
     down_.clear_weight_gradient(0, expert);
   }

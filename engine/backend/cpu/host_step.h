@@ -39,7 +39,7 @@ inline constexpr double kStatisticsUnits = 3.0;  // an expert's statistics in un
 /// Where a run's quantized weights come from.
 enum class WeightCast {
   Make,
-  Keep,  // of the run before; LinearOptions::weight_reuse is above 1
+  Keep,  // of the run before; ProductOptions::weight_reuse is above 1
 };
 
 class HostStep {

@@ -20,7 +20,7 @@ std::int64_t planned_element_bytes(const InputSpec& input) {
   return synthetic == nullptr ? 4 : element_bytes(synthetic->element);
 }
 
-bool backward(const RunRequest& request) { return request.linear.passes != StepPasses::Forward; }
+bool backward(const RunRequest& request) { return request.products.passes != StepPasses::Forward; }
 
 /// What an expert layer has beside its projections, and what its numerics take for the largest
 /// expert.
@@ -47,7 +47,7 @@ double intermediate_bytes(const RunRequest& request, const GroupedShape& shape, 
   const double made = m * std::max(n, columns) * 2.0;
   const double trial = m * (n + columns + k) * 2.0 + m * columns * (1.25 + 4.0 + 4.0);
   return tensors + permuted + reference + made +
-         (request.linear.passes == StepPasses::Backward ? 0.0 : trial);
+         (request.products.passes == StepPasses::Backward ? 0.0 : trial);
 }
 
 /// Memory of the passes other than one forward product: dY and its codes, codes of every layer and
@@ -58,14 +58,14 @@ double pass_bytes(const RunRequest& request, const GroupedShape& shape, std::int
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
   const double weights = static_cast<double>(request.shape.num_experts) * n * k;
-  const bool kept = backward(request) || request.linear.weight_reuse > 1;
+  const bool kept = backward(request) || request.products.weight_reuse > 1;
   const double code = traits_of(request.recipe).quantizes() ? 1.25 : 2.0;
   double bytes = kept ? layers * weights * code : 0.0;
   if (!backward(request)) return bytes;
   bytes += layers * (weights * code + tokens * (2.0 * k + 2.0 * n) * code);
   bytes += static_cast<double>(rows) * (12.0 * n + 8.0 * k) + 12.0 * n * k;
-  if (request.linear.accumulate_wgrad) bytes += layers * weights * 4.0;
-  if (request.linear.bias) {
+  if (request.products.accumulate_wgrad) bytes += layers * weights * 4.0;
+  if (request.products.bias) {
     // db of every expert, and the partial sums of one.
     bytes += 2.0 * request.shape.num_experts * n;
     bytes += 4.0 * static_cast<double>(kernels::bias_partial_capacity(rows, 1, shape.n));
@@ -80,7 +80,7 @@ OperandKey operand_key(const RunRequest& request, const MadeOperands& made) {
   const bool reads_dy = backward(request) && !made.gradients;
   return {.activations = reads_x ? std::optional(request.activations) : std::nullopt,
           .weights = request.weights,
-          .gradients = reads_dy ? std::optional(request.linear.gradients) : std::nullopt,
+          .gradients = reads_dy ? std::optional(request.products.gradients) : std::nullopt,
           .seed = request.seed,
           .num_experts = request.shape.num_experts,
           .tokens = request.shape.rows,
@@ -89,7 +89,7 @@ OperandKey operand_key(const RunRequest& request, const MadeOperands& made) {
           .layers = request.layers,
           .files = {reads_x ? file_stamp(request.activations) : FileStamp(),
                     file_stamp(request.weights),
-                    reads_dy ? file_stamp(request.linear.gradients) : FileStamp()}};
+                    reads_dy ? file_stamp(request.products.gradients) : FileStamp()}};
 }
 
 namespace {

@@ -94,7 +94,7 @@ const float* StepReference::fprop_rows(int expert, std::int64_t row, std::int64_
              .y = y,
              .cancel = &step_.context().progress.cancel});
   }
-  if (!step_.request().linear.bias) return y;
+  if (!step_.request().products.bias) return y;
   float* biased = biased_.reserve(count * shape.n);
   std::copy_n(y, count * shape.n, biased);
   step_.add_bias(0, expert, count, ElementType::Fp32, biased);
@@ -164,7 +164,7 @@ GroupProductError StepReference::wgrad(int expert) {
            .y = dw,
            .cancel = &step_.context().progress.cancel});
   add_error({.product = step_.weight_gradient_of(0, expert),
-             .type = step_.request().linear.wgrad_type,
+             .type = step_.request().products.wgrad_type,
              .reference = dw,
              .rows = shape.n,
              .columns = shape.k},

@@ -12,9 +12,9 @@ RunRequest unquantized(RunRequest request, StepPasses passes, ElementType writte
   request.layers = 1;
   request.recipe = {.scaling = Scaling::None, .high_precision = written};
   request.launch = {};
-  request.linear.passes = passes;
-  request.linear.accumulate_wgrad = false;
-  request.linear.delayed_wgrad = false;
+  request.products.passes = passes;
+  request.products.accumulate_wgrad = false;
+  request.products.delayed_wgrad = false;
   request.expert_layer.fused_activation = false;
   request.expert_layer.recompute_activation = false;
   request.expert_layer.mixed_recipes = false;

@@ -54,7 +54,7 @@ class CudaRun {
     ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request_));
     ENGINE_TRY(check_operand_files(request_));
     result_.splits = routing.shape.splits;
-    result_.backward = request_.linear.passes != StepPasses::Forward;
+    result_.backward = request_.products.passes != StepPasses::Forward;
     result_.recorded_routing = std::move(routing.recorded);
     tokens_ = std::move(routing.tokens);
     ENGINE_TRY(take_steps());
@@ -142,7 +142,7 @@ class CudaRun {
       ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Waiting for a step");
       ENGINE_TRY(of.route(splits_.of(step), step, resources_.stream));
     }
-    if (request_.linear.passes != StepPasses::Backward) return {};
+    if (request_.products.passes != StepPasses::Backward) return {};
     return of.prepare(resources_.stream, observer);
   }
 
@@ -344,7 +344,7 @@ class CudaRun {
                   IterationConditions::create(request_.measure));
     enter(Stage::Fprop, kUploadShare);
     StoppingRule rule(request_.launch, cycle_of(request_.launch, splits_.size()));
-    const int weight_reuse = request_.linear.weight_reuse;
+    const int weight_reuse = request_.products.weight_reuse;
     context_.progress.iterations.store(rule.expected());
     const std::int64_t begun_ns = steady_ns();
     Status status;
@@ -415,7 +415,7 @@ class CudaRun {
       context_.progress.fraction.store(kMeasuredShare + (1 - kMeasuredShare) * i / wanted.steps);
       RecordedStep& one = recorded.steps[static_cast<std::size_t>(i)];
       ENGINE_TRY(route(measured_step(), static_cast<std::size_t>(i), unobserved));
-      if (request_.linear.accumulate_wgrad) {
+      if (request_.products.accumulate_wgrad) {
         ENGINE_TRY(check_.poison(*step_, resources_.stream));
       }
       ENGINE_TRY(measured_step().launch(resources_.stream, unobserved));
@@ -435,7 +435,7 @@ class CudaRun {
   Status measure() {
     enter(Stage::Check, kTimedShare);
     const bool apart = step_->micro_batches() > 1 || step_->graph_memory() != nullptr;
-    if (request_.linear.accumulate_wgrad || apart) {
+    if (request_.products.accumulate_wgrad || apart) {
       // The statistics are for the dW of one step, whatever the iterations accumulated, and for
       // tensors whose memory later graphs have used.
       StepObserver unobserved;

@@ -62,10 +62,10 @@ std::vector<DeviceOperandKey> device_operand_keys(const RunRequest& request,
   if (!made.activations) {
     keys.push_back(device_operand_key(request, OperandRole::Activations, 0));
   }
-  if (request.linear.passes != StepPasses::Forward && !made.gradients) {
+  if (request.products.passes != StepPasses::Forward && !made.gradients) {
     keys.push_back(device_operand_key(request, OperandRole::Gradients, 0));
   }
-  const bool list = request.linear.weight_storage == WeightStorage::List;
+  const bool list = request.products.weight_storage == WeightStorage::List;
   for (int layer = 0; layer < request.layers; ++layer) {
     if (!list) keys.push_back(device_operand_key(request, OperandRole::Weights, layer));
     for (int expert = 0; list && expert < request.shape.num_experts; ++expert) {

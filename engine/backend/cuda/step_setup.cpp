@@ -63,7 +63,7 @@ class Upload {
         ENGINE_ASSIGN(const void* weights, operand(OperandRole::Weights, layer));
         operands.weights.push_back(weights);
       }
-      if (!config_.linear.bias) continue;
+      if (!config_.products.bias) continue;
       ENGINE_TRY(bias(layer));
       operands.biases.push_back(uploaded_.biases.back().data());
     }
@@ -166,7 +166,8 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   };
   for (const StepPart& part : step_parts(effective)) {
     const RunRequest& linear = part.request;
-    const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
+    const Verdict recipe =
+        recipe_support(linear.recipe, linear.backend, capability, linear.products);
     if (recipe.support == Support::Refused) return Error{ErrorCode::Unsupported, recipe.sentence};
     if (recipe.support == Support::Fallback) {
       result.emulated = recipe.sentence;
@@ -246,7 +247,8 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
   StepPlan plan{.parts = step_parts(request), .configs = {}, .launch = request.launch};
   for (const StepPart& part : plan.parts) {
     const RunRequest& linear = part.request;
-    const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
+    const Verdict recipe =
+        recipe_support(linear.recipe, linear.backend, capability, linear.products);
     plan.configs.push_back(linear_config(linear, shape, recipe.support == Support::Fallback,
                                          capability.compute_major));
   }

@@ -109,7 +109,7 @@ class StepSubject final : public Subject {
   /// One layer whose request does not say how it is captured.
   bool halves() const {
     return built_.layer == built_.step.get() &&
-           built_.layer->config().request.linear.passes == engine::StepPasses::ForwardBackward;
+           built_.layer->config().request.products.passes == engine::StepPasses::ForwardBackward;
   }
 
   /// The ledger has the memory that only graphs use during their captures.

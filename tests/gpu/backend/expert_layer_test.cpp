@@ -29,8 +29,8 @@ RunRequest layer_request(Scaling scaling, StepPasses passes = StepPasses::Forwar
   request.shape = {.preset = {}, .num_experts = 4, .rows = 1000, .n = 512, .k = 384};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
-  request.linear.passes = passes;
-  request.linear.bias = true;
+  request.products.passes = passes;
+  request.products.bias = true;
   request.backend = GemmBackend::CublasLtGrouped;
   request.launch.iterations = 8;
   request.layers = 2;
@@ -110,7 +110,7 @@ class ExpertLayerTest : public ::testing::Test {
     const LayerResult& layer = *result.expert_layer;
     const LayerResult& layer_of_cpu = *expected.value().expert_layer;
     EXPECT_EQ(std::isnan(layer.unquantized_snr_db), std::isnan(layer_of_cpu.unquantized_snr_db));
-    if (request.linear.passes != StepPasses::Backward) {
+    if (request.products.passes != StepPasses::Backward) {
       EXPECT_NEAR(layer.unquantized_snr_db, layer_of_cpu.unquantized_snr_db, 0.3);
     }
   }
@@ -184,15 +184,15 @@ TEST_F(ExpertLayerTest, HasTheNumbersOfTheCpuWhateverIsChosen) {
          request.expert_layer.down_scaling = Scaling::Mxfp8;
        }},
       {"lists of weights",
-       [](RunRequest& request) { request.linear.weight_storage = WeightStorage::List; }},
+       [](RunRequest& request) { request.products.weight_storage = WeightStorage::List; }},
       {"one matmul per expert",
        [](RunRequest& request) { request.backend = GemmBackend::CublasLtPerExpert; }},
       {"FP16", [](RunRequest& request) { request.recipe.high_precision = ElementType::Fp16; }},
-      {"micro-batches", [](RunRequest& request) { request.linear.weight_reuse = 3; }},
+      {"micro-batches", [](RunRequest& request) { request.products.weight_reuse = 3; }},
       {"FP32 weight gradients, late, of a recomputed activation",
        [](RunRequest& request) {
-         request.linear.wgrad_type = ElementType::Fp32;
-         request.linear.delayed_wgrad = true;
+         request.products.wgrad_type = ElementType::Fp32;
+         request.products.delayed_wgrad = true;
          request.expert_layer.recompute_activation = true;
        }},
   };
@@ -233,7 +233,7 @@ TEST_F(ExpertLayerTest, TakesNoMoreMemoryThanIsPlanned) {
       // Large enough that what every step has, whatever its shape, hides nothing.
       request.shape = {.preset = {}, .num_experts = 4, .rows = 8192, .n = 2048, .k = 2048};
       request.expert_layer.fused_activation = !list;
-      if (list) request.linear.weight_storage = WeightStorage::List;
+      if (list) request.products.weight_storage = WeightStorage::List;
       (void)operands_.keep_only({});
       const std::uint64_t clock = AllocationLedger::of_process().clock();
       const BuiltStep built = build(request);
@@ -264,7 +264,7 @@ TEST_F(ExpertLayerTest, HowTheActivationIsComputedChangesNoBit) {
       EXPECT_EQ(eager_sums(build(other)), fused) << "not fused, recomputed";
       request.expert_layer.recompute_activation = true;
       EXPECT_EQ(eager_sums(build(request)), fused) << "recomputed";
-      request.linear.delayed_wgrad = true;
+      request.products.delayed_wgrad = true;
       EXPECT_EQ(eager_sums(build(request)), fused) << "late weight gradients";
     }
   }

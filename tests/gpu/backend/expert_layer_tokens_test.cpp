@@ -30,8 +30,8 @@ RunRequest tokens_request(Scaling scaling, StepPasses passes = StepPasses::Forwa
   request.shape = {.preset = {}, .num_experts = 6, .rows = 1200, .n = 512, .k = 384};
   request.routing.distribution = RoutingDistribution::Mild;
   request.recipe.scaling = scaling;
-  request.linear.passes = passes;
-  request.linear.bias = true;
+  request.products.passes = passes;
+  request.products.bias = true;
   request.expert_layer.top_k = 3;
   request.backend = GemmBackend::CublasLtGrouped;
   request.launch.iterations = 8;

@@ -84,7 +84,7 @@ TEST_F(MeasurementsTest, StampsAndIsolationTimeEveryExpertThatHasRows) {
   for (const Scaling scaling : {Scaling::PerTensorCurrent, Scaling::PerTensorDelayed,
                                 Scaling::Block, Scaling::Mxfp8, Scaling::Nvfp4}) {
     RunRequest request = request_of(scaling, LaunchKind::GraphReplay);
-    request.linear.passes = StepPasses::ForwardBackward;
+    request.products.passes = StepPasses::ForwardBackward;
     request.measure.stamps = request.measure.isolated = true;
     const auto result = run(request);
     ASSERT_TRUE(result.ok()) << result.error().message;

@@ -43,8 +43,8 @@ RunRequest layer_request(Scaling scaling) {
   request.shape = {.preset = {}, .num_experts = 4, .rows = 700, .n = 512, .k = 384};
   request.routing.distribution = RoutingDistribution::Heavy;
   request.recipe.scaling = scaling;
-  request.linear.passes = StepPasses::ForwardBackward;
-  request.linear.bias = true;
+  request.products.passes = StepPasses::ForwardBackward;
+  request.products.bias = true;
   request.backend = GemmBackend::CublasLtGrouped;
   request.try_algorithms = false;  // so that every step has the same
   request.launch.kind = LaunchKind::GraphReplay;
@@ -219,7 +219,7 @@ TEST_F(MicroBatchesTest, ThreeInFlightEqualEagerWithEitherPool) {
       RunRequest request = layer_request(scaling);
       request.launch.graph_pool = sharing;
       request.launch.in_flight = 3;
-      request.linear.accumulate_wgrad = true;
+      request.products.accumulate_wgrad = true;
       const Result<RunResult> made = run(request);
       ASSERT_TRUE(made.ok()) << made.error().message;
       const RunResult& result = made.value();
@@ -284,8 +284,8 @@ TEST_F(MicroBatchesTest, EveryOneIsAStepOfItsOwnSplits) {
 
 TEST_F(MicroBatchesTest, AnAccumulatedGradientIsTheSumInTheirOrder) {
   RunRequest request = layer_request(Scaling::Block);
-  request.linear.accumulate_wgrad = true;
-  request.linear.wgrad_type = ElementType::Fp32;
+  request.products.accumulate_wgrad = true;
+  request.products.wgrad_type = ElementType::Fp32;
   request.launch.in_flight = 2;
   const BuiltStep several = build(request);
   const Checksums both = eager_sums(*several.step);
@@ -340,7 +340,7 @@ TEST_F(MicroBatchesTest, GraphsOfOnePoolFollowTheRoutingOverTenThousandSteps) {
     RunRequest request = layer_request(scaling);
     request.layers = 1;
     request.launch.in_flight = seed == 4 ? 3 : 2;
-    request.linear.accumulate_wgrad = seed == 4;
+    request.products.accumulate_wgrad = seed == 4;
     SCOPED_TRACE(::testing::Message() << name_of(scaling) << ", " << request.launch.in_flight);
     const BuiltStep built = build(request);
     (void)eager_sums(*built.step);  // loads kernels before the capture

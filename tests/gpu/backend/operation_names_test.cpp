@@ -24,8 +24,8 @@ TEST(DeviceOperationNames, AreThoseOfTheProgram) {
   request.step = StepKind::ExpertLayer;
   request.shape = {.preset = {}, .num_experts = 4, .rows = 768, .n = 512, .k = 384};
   request.recipe.scaling = Scaling::Block;
-  request.linear.passes = StepPasses::ForwardBackward;
-  request.linear.bias = true;
+  request.products.passes = StepPasses::ForwardBackward;
+  request.products.bias = true;
   request.expert_layer.top_k = 3;
   request.backend = GemmBackend::CublasLtGrouped;
   request.launch.iterations = 2;

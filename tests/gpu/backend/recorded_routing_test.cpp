@@ -46,16 +46,16 @@ TEST_F(RecordedStepsTest, SplitsEnqueuedBetweenReplaysAreFollowedBitForBit) {
   for (const bool int32 : {false, true}) {
     Recipe recipe;
     recipe.scaling = Scaling::Block;
-    LinearOptions linear;
-    linear.passes = StepPasses::ForwardBackward;
-    if (!refusal(recipe, linear).empty()) GTEST_SKIP() << refusal(recipe, linear);
+    ProductOptions products;
+    products.passes = StepPasses::ForwardBackward;
+    if (!refusal(recipe, products).empty()) GTEST_SKIP() << refusal(recipe, products);
     const Status made = make({.num_groups = 4,
                               .capacity_rows = 512,
                               .n = 256,
                               .k = 256,
                               .layers = 2,
                               .recipe = recipe,
-                              .linear = linear,
+                              .products = products,
                               .int32_splits = int32});
     ASSERT_TRUE(made.ok()) << made.error().message;
     std::vector<std::vector<std::uint64_t>> eager;
@@ -102,7 +102,7 @@ class CudaRecordedRoutingTest : public ::testing::Test {
     request.backend = backend;
     request.launch.kind = launch;
     request.launch.iterations = 16;
-    request.linear.passes = StepPasses::ForwardBackward;
+    request.products.passes = StepPasses::ForwardBackward;
     return request;
   }
   void expect_steps(const RunResult& result, const RunRequest& request) {
@@ -209,9 +209,9 @@ TEST_F(CudaRecordedRoutingTest, WhatIsRememberedGoesFromStepToStep) {
       RunRequest request = request_of(file, kind, LaunchKind::GraphReplay);
       request.recipe.scaling = Scaling::PerTensorDelayed;
       request.recipe.delayed.history_length = 3;
-      request.linear.passes = passes;
-      request.linear.accumulate_wgrad = passes != StepPasses::Forward;
-      request.linear.weight_reuse = 2;
+      request.products.passes = passes;
+      request.products.accumulate_wgrad = passes != StepPasses::Forward;
+      request.products.weight_reuse = 2;
       const auto result = run(request);
       ASSERT_TRUE(result.ok()) << result.error().message;
       for (const ReplayCheck& check : result.value().replay_checks) {

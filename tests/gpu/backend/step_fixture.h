@@ -28,7 +28,7 @@ struct SmallStep {
   std::int64_t k = 0;
   int layers = 1;
   Recipe recipe = {};
-  LinearOptions linear = {};
+  ProductOptions products = {};
   GemmBackend backend = GemmBackend::CublasLtGrouped;
   int streams = 4;
   WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
@@ -41,7 +41,7 @@ struct SmallStep {
     made.shape = {.preset = {}, .num_experts = num_groups, .rows = capacity_rows, .n = n, .k = k};
     made.layers = layers;
     made.recipe = recipe;
-    made.linear = linear;
+    made.products = products;
     made.backend = backend;
     made.streams = streams;
     made.workspace = workspace;
@@ -68,9 +68,9 @@ class StepFixture : public ::testing::Test {
   }
 
   /// The gate's sentence when this device and library cannot run the recipe; empty when they can.
-  std::string refusal(const Recipe& recipe, const LinearOptions& linear = {},
+  std::string refusal(const Recipe& recipe, const ProductOptions& products = {},
                       GemmBackend backend = GemmBackend::CublasLtGrouped) const {
-    const Verdict verdict = recipe_support(recipe, backend, capability_, linear);
+    const Verdict verdict = recipe_support(recipe, backend, capability_, products);
     return verdict.support == Support::Refused ? verdict.sentence : std::string();
   }
 
@@ -79,14 +79,14 @@ class StepFixture : public ::testing::Test {
   Status make(const SmallStep& small) { return make(small.config()); }
   Status make(StepConfig config, const std::vector<CallerOutputs>& outputs = {}) {
     config.emulated =
-        recipe_support(config.recipe, config.backend, capability_, config.linear).support ==
+        recipe_support(config.recipe, config.backend, capability_, config.products).support ==
         Support::Fallback;
     const std::int64_t rows = config.capacity_rows();
     host_ = {.x = random_bf16(rows * config.k(), 1, 1.0F),
              .dy = random_bf16(rows * config.n(), 77, 1.0F),
              .w = {},
              .bias = {}};
-    if (config.linear.bias) host_.bias = random_bf16(config.num_groups() * config.n(), 99, 0.5F);
+    if (config.products.bias) host_.bias = random_bf16(config.num_groups() * config.n(), 99, 0.5F);
     weights_.clear();
     step_.reset();
     buffers_.clear();
@@ -122,7 +122,7 @@ class StepFixture : public ::testing::Test {
         if (!w.ok()) return w.error();
         operands.weights.push_back(w.value());
       }
-      if (!config.linear.bias) continue;
+      if (!config.products.bias) continue;
       const auto bias = send(host_.bias);
       if (!bias.ok()) return bias.error();
       operands.biases.push_back(bias.value());

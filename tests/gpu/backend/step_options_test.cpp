@@ -26,15 +26,15 @@ class StepOptions : public StepFixture, public ::testing::WithParamInterface<Nam
   }
 
   StepConfig config(int layers = 2) const {
-    LinearOptions linear = both_passes();
-    linear.bias = true;
+    ProductOptions products = both_passes();
+    products.bias = true;
     return SmallStep{.num_groups = 4,
                      .capacity_rows = 384,
                      .n = 256,
                      .k = 384,
                      .layers = layers,
                      .recipe = GetParam().recipe,
-                     .linear = linear}
+                     .products = products}
         .config();
   }
 
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Step, StepOptions, ::testing::ValuesIn(kRecipes),
 TEST_P(StepOptions, AForeignListOfWeightsGivesTheBitsOfTheGroupedTensor) {
   const StepConfig grouped = config();
   StepConfig list = grouped;
-  list.linear.weight_storage = WeightStorage::List;
+  list.products.weight_storage = WeightStorage::List;
   expect_same(grouped, list);
 }
 
@@ -208,7 +208,7 @@ std::vector<CallerOutputs> outputs_of(const StepConfig& config, OwnedOutputs& ow
 
 TEST_P(StepOptions, CallersOutputsHaveTheSameBitsAndTheirTailsAreUntouched) {
   StepConfig plain = config();
-  plain.linear.wgrad_type = ElementType::Fp32;
+  plain.products.wgrad_type = ElementType::Fp32;
   Sums eager[2];
   const Status made = make(plain);
   ASSERT_TRUE(made.ok()) << made.error().message;
@@ -237,14 +237,14 @@ TEST_P(StepOptions, CallersOutputsHaveTheSameBitsAndTheirTailsAreUntouched) {
 class CallersTensors : public StepFixture {
  protected:
   StepConfig small(WeightStorage storage) const {
-    LinearOptions linear = both_passes();
-    linear.weight_storage = storage;
+    ProductOptions products = both_passes();
+    products.weight_storage = storage;
     return SmallStep{.num_groups = 3,
                      .capacity_rows = 64,
                      .n = 64,
                      .k = 128,
                      .recipe = {.scaling = Scaling::Block},
-                     .linear = linear}
+                     .products = products}
         .config();
   }
 };
@@ -286,7 +286,7 @@ TEST_F(CallersTensors, AnOutputThatDoesNotFitOrIsNotWrittenIsRefusedByName) {
   refused(both, [](auto& o) { o.y->rows = 63; }, "Y, layer 0", "63 where at least 64");
   refused(both, [](auto& o) { o.y->capacity_bytes = 100; }, "Y, layer 0", "100 bytes");
   StepConfig forward = both;
-  forward.linear.passes = StepPasses::Forward;
+  forward.products.passes = StepPasses::Forward;
   refused(forward, [](auto&) {}, "dW, layer 0", "does not write it");
 }
 
@@ -298,7 +298,7 @@ TEST_F(CallersTensors, AListOf65ExpertsNamesTheLastOnesBits) {
   splits.back() = 40;
   std::vector<std::uint64_t> sums[2];
   for (const WeightStorage storage : {WeightStorage::Grouped, WeightStorage::List}) {
-    config.linear.weight_storage = storage;
+    config.products.weight_storage = storage;
     const Status made = make(config);
     ASSERT_TRUE(made.ok()) << made.error().message;
     const auto got = eager_checksums(splits);

@@ -33,7 +33,7 @@ inline const NamedRecipe kRecipes[] = {
     {"nvfp4", {.scaling = Scaling::Nvfp4}},
 };
 
-inline LinearOptions both_passes() { return {.passes = StepPasses::ForwardBackward}; }
+inline ProductOptions both_passes() { return {.passes = StepPasses::ForwardBackward}; }
 
 class EveryRecipe : public StepFixture, public ::testing::WithParamInterface<NamedRecipe> {
  protected:

@@ -19,7 +19,7 @@ TEST_P(EveryRecipe, MatchesTheHostOnUnevenUnalignedAndEmptyGroups) {
                             .k = 384,
                             .layers = 1,
                             .recipe = GetParam().recipe,
-                            .linear = both_passes()});
+                            .products = both_passes()});
   ASSERT_TRUE(made.ok()) << made.error().message;
   for (const std::vector<std::int64_t>& splits :
        {std::vector<std::int64_t>{96, 96, 96, 96}, std::vector<std::int64_t>{101, 0, 37, 118},
@@ -40,7 +40,7 @@ TEST_P(EveryRecipe, MatchesTheHostWhereTheLastScaleBlocksArePartial) {
                             .k = 336,
                             .layers = 1,
                             .recipe = GetParam().recipe,
-                            .linear = both_passes()});
+                            .products = both_passes()});
   ASSERT_TRUE(made.ok()) << made.error().message;
   const std::vector<std::int64_t> splits = {67, 5, 128};
   const auto sums = eager_checksums(splits);
@@ -54,7 +54,7 @@ TEST_P(EveryRecipe, TriedAlgorithmsStillMatchTheHost) {
                             .n = 256,
                             .k = 256,
                             .recipe = GetParam().recipe,
-                            .linear = both_passes()});
+                            .products = both_passes()});
   ASSERT_TRUE(made.ok()) << made.error().message;
   const std::vector<std::int64_t> splits = {130, 0, 300};
   ASSERT_TRUE(eager_checksums(splits).ok());
@@ -75,7 +75,7 @@ TEST_P(EveryRecipe, AlgorithmsAreTriedForEachRoutingAndRemembered) {
                             .n = 256,
                             .k = 256,
                             .recipe = GetParam().recipe,
-                            .linear = both_passes()});
+                            .products = both_passes()});
   ASSERT_TRUE(made.ok()) << made.error().message;
   const auto first_us = [&](const std::vector<std::int64_t>& splits) {
     EXPECT_TRUE(eager_checksums(splits).ok());
@@ -107,7 +107,7 @@ TEST_P(EveryRecipe, ReplaysFollowSplitsWrittenBetweenThemBitForBit) {
                  ", set-up arrays " + std::to_string(static_cast<int>(strategy.arrays)));
     RunRequest request;
     request.recipe = GetParam().recipe;
-    request.linear = both_passes();
+    request.products = both_passes();
     request.backend = GemmBackend::CublasLtGrouped;
     request.launch.kind = LaunchKind::GraphReplay;
     request.layers = 2;
@@ -121,7 +121,7 @@ TEST_P(EveryRecipe, ReplaysFollowSplitsWrittenBetweenThemBitForBit) {
                               .k = 256,
                               .layers = 2,
                               .recipe = GetParam().recipe,
-                              .linear = both_passes(),
+                              .products = both_passes(),
                               .workspace = strategy.workspace,
                               .setup_arrays = strategy.arrays});
     ASSERT_TRUE(made.ok()) << made.error().message;
@@ -166,7 +166,7 @@ TEST_P(EveryRecipe, PerExpertBackendMatchesTheHost) {
                             .n = 256,
                             .k = 384,
                             .recipe = GetParam().recipe,
-                            .linear = both_passes(),
+                            .products = both_passes(),
                             .backend = GemmBackend::CublasLtPerExpert,
                             .streams = 3,
                             .host_splits = splits});
@@ -204,13 +204,13 @@ TEST(CompareChecksums, NamesLayerAndExpertOfEveryDifference) {
 
 class Step : public StepFixture {
  protected:
-  StepConfig small(const Recipe& recipe, const LinearOptions& linear) const {
+  StepConfig small(const Recipe& recipe, const ProductOptions& products) const {
     return SmallStep{.num_groups = 3,
                      .capacity_rows = 256,
                      .n = 128,
                      .k = 256,
                      .recipe = recipe,
-                     .linear = linear}
+                     .products = products}
         .config();
   }
   const std::vector<std::int64_t> splits_ = {130, 0, 77};
@@ -221,9 +221,9 @@ class Step : public StepFixture {
 
 TEST_F(Step, BiasIsAddedAndItsGradientSummed) {
   for (const Recipe& recipe : recipes_) {
-    LinearOptions linear = both_passes();
-    linear.bias = true;
-    const Status made = make(small(recipe, linear));
+    ProductOptions products = both_passes();
+    products.bias = true;
+    const Status made = make(small(recipe, products));
     ASSERT_TRUE(made.ok()) << made.error().message;
     ASSERT_TRUE(eager_checksums(splits_).ok());
     expect_host_products(splits_);
@@ -250,10 +250,10 @@ TEST_F(Step, BiasIsAddedAndItsGradientSummed) {
 
 TEST_F(Step, WgradAccumulatesInFp32) {
   for (const Recipe& recipe : recipes_) {
-    LinearOptions linear = both_passes();
-    linear.wgrad_type = ElementType::Fp32;
-    linear.accumulate_wgrad = true;
-    const Status made = make(small(recipe, linear));
+    ProductOptions products = both_passes();
+    products.wgrad_type = ElementType::Fp32;
+    products.accumulate_wgrad = true;
+    const Status made = make(small(recipe, products));
     ASSERT_TRUE(made.ok()) << made.error().message;
     ASSERT_TRUE(eager_checksums(splits_).ok());
     expect_host_products(splits_);
@@ -275,10 +275,10 @@ TEST_F(Step, DelayedWgradAndListOfWeightsGiveTheSameBits) {
   for (const Recipe& recipe : recipes_) {
     std::vector<std::vector<std::uint64_t>> sums;
     for (const int variant : {0, 1, 2}) {
-      LinearOptions linear = both_passes();
-      linear.delayed_wgrad = variant == 1;
-      if (variant == 2) linear.weight_storage = WeightStorage::List;
-      const Status made = make(small(recipe, linear));
+      ProductOptions products = both_passes();
+      products.delayed_wgrad = variant == 1;
+      if (variant == 2) products.weight_storage = WeightStorage::List;
+      const Status made = make(small(recipe, products));
       ASSERT_TRUE(made.ok()) << made.error().message;
       const auto got = eager_checksums(splits_);
       ASSERT_TRUE(got.ok()) << got.error().message;
@@ -325,9 +325,9 @@ TEST_F(Step, BackwardAloneFindsOperandsCastWithAHistory) {
 }
 
 TEST_F(Step, KeptWeightsAlsoStayUnchangedInAReplay) {
-  LinearOptions linear = both_passes();
-  linear.weight_reuse = 2;
-  const Status made = make(small({.scaling = Scaling::Block}, linear));
+  ProductOptions products = both_passes();
+  products.weight_reuse = 2;
+  const Status made = make(small({.scaling = Scaling::Block}, products));
   ASSERT_TRUE(made.ok()) << made.error().message;
   const auto before = eager_checksums(splits_);
   ASSERT_TRUE(before.ok());
@@ -374,7 +374,7 @@ TEST_F(Step, ManyExpertsOneHotAndLongRows) {
                                 .n = shape.n,
                                 .k = shape.k,
                                 .recipe = recipe,
-                                .linear = both_passes()});
+                                .products = both_passes()});
       ASSERT_TRUE(made.ok()) << made.error().message;
       std::vector<std::int64_t> splits(static_cast<std::size_t>(shape.groups), 0);
       splits.back() = shape.rows - 3;  // one-hot, on the last
@@ -405,7 +405,7 @@ TEST_F(Step, SharedWorkspaceFailsWhereKnownTo) {
                               .n = 256,
                               .k = 256,
                               .recipe = {.scaling = Scaling::Block},
-                              .linear = both_passes(),
+                              .products = both_passes(),
                               .workspace = workspace});
     ASSERT_TRUE(made.ok()) << made.error().message;
     const auto eager = eager_checksums({128, 128, 128, 128});

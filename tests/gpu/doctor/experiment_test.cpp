@@ -28,7 +28,7 @@ engine::RunRequest small_step() {
   engine::RunRequest request;
   request.shape = {.preset = {}, .num_experts = 4, .rows = 512, .n = 256, .k = 256};
   request.recipe.scaling = engine::Scaling::Block;
-  request.linear.passes = engine::StepPasses::ForwardBackward;
+  request.products.passes = engine::StepPasses::ForwardBackward;
   request.backend = engine::GemmBackend::CublasLtGrouped;
   request.try_algorithms = false;
   return request;
@@ -124,7 +124,7 @@ engine::RunRequest graphs_of_a_pool(engine::Scaling scaling) {
   request.step = engine::StepKind::ExpertLayer;
   request.shape.n = 512;
   request.recipe.scaling = scaling;
-  request.linear.accumulate_wgrad = true;
+  request.products.accumulate_wgrad = true;
   request.launch.kind = engine::LaunchKind::GraphReplay;
   request.launch.graphs = engine::StepGraphs::ForwardAndBackward;
   request.launch.in_flight = 2;
@@ -248,7 +248,7 @@ TEST_F(ExperimentTest, TheSnapshotShowsWhereTheWorkspacesAre) {
 TEST_F(ExperimentTest, ProgrammaticLaunchesAreSeenWithoutFindings) {
   engine::RunRequest request = small_step();
   request.recipe.scaling = engine::Scaling::PerTensorCurrent;  // our kernels follow each other
-  request.linear.bias = true;
+  request.products.bias = true;
   request.programmatic_launch = true;
   expect_right(request, {});
   expect_right(request, {.changed_inputs = true});

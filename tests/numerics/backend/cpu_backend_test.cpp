@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Routings, CpuBackendRouting,
 
 TEST(CpuBackend, ErrorsOfOutputsAreThoseOfAllExperts) {
   RunRequest request = small_request();
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   const auto backend = make_cpu_backend();
   const Result<RunResult> measured = run(*backend, request);
   ASSERT_TRUE(measured.ok()) << measured.error().message;

@@ -23,10 +23,10 @@ RunRequest request_of(Scaling scaling, bool accumulate) {
   request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 48, .k = 144};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
-  request.linear.passes = StepPasses::ForwardBackward;
-  request.linear.bias = true;
-  request.linear.wgrad_type = ElementType::Fp32;
-  request.linear.accumulate_wgrad = accumulate;
+  request.products.passes = StepPasses::ForwardBackward;
+  request.products.bias = true;
+  request.products.wgrad_type = ElementType::Fp32;
+  request.products.accumulate_wgrad = accumulate;
   request.layers = 2;
   return request;
 }
@@ -181,7 +181,7 @@ TEST(CpuCallerOutputs, MismatchedOutputsAreRefusedByName) {
   refused([](auto& o) { o.y->device = 0; }, "Y, layer 1", "host memory");
   refused([&](auto& o) { o.bias_gradient = owned.db.tensor(); }, "db, layer 1",
           "does not write it");
-  request.linear.passes = StepPasses::Forward;
+  request.products.passes = StepPasses::Forward;
   refused([](auto&) {}, "dW, layer 1", "does not write it");
 }
 

@@ -28,10 +28,10 @@ RunRequest narrow_request(Scaling scaling, Distribution distribution) {
   request.shape = {.preset = "", .num_experts = 4, .rows = 131, .n = 16, .k = 16};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   request.launch.iterations = 1;
   request.activations = SyntheticInput{distribution, ElementType::Bf16};
-  request.linear.gradients = SyntheticInput{distribution, ElementType::Fp32};
+  request.products.gradients = SyntheticInput{distribution, ElementType::Fp32};
   return request;
 }
 

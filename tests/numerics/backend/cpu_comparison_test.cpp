@@ -106,8 +106,8 @@ TEST_F(CpuComparison, AgreesWithTheStatisticsOfARun) {
 TEST_F(CpuComparison, GradientsAgreeWithARunToo) {
   ComparisonRequest request = small();
   request.gradients = true;
-  request.request.linear.passes = StepPasses::ForwardBackward;
-  request.request.linear.gradients = SyntheticInput{Distribution::HeavyTailed, ElementType::Bf16};
+  request.request.products.passes = StepPasses::ForwardBackward;
+  request.request.products.gradients = SyntheticInput{Distribution::HeavyTailed, ElementType::Bf16};
   for (const Scaling scaling : {Scaling::Block, Scaling::Mxfp8}) {
     request.request.recipe = {.scaling = scaling, .gradient_format = Fp8Format::E5m2};
     request.recipes = {request.request.recipe};

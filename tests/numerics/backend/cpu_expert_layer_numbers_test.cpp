@@ -110,13 +110,13 @@ TEST(CpuExpertLayerNumbers, EveryRecipeRunsEveryPass) {
       SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(passes.name));
       RunRequest request = layer_request(scaling, static_cast<StepPasses>(passes.value));
       request.launch.iterations = 3;
-      request.linear.weight_reuse = 2;
-      request.linear.bias = true;
+      request.products.weight_reuse = 2;
+      request.products.bias = true;
       const Result<RunResult> made = run(request);
       ASSERT_TRUE(made.ok()) << made.error().message;
       const RunResult& result = made.value();
-      const bool forward = request.linear.passes != StepPasses::Backward;
-      const bool backward = request.linear.passes != StepPasses::Forward;
+      const bool forward = request.products.passes != StepPasses::Backward;
+      const bool backward = request.products.passes != StepPasses::Forward;
       EXPECT_EQ(find_tensor(result, StepTensor::Y) != nullptr, forward);
       EXPECT_EQ(find_tensor(result, StepTensor::DX) != nullptr, backward);
       const double least = traits_of(scaling).code_bits == 4 ? 8.0 : 15.0;

@@ -155,7 +155,7 @@ void check_expert(LayerBench& bench, int expert) {
   CpuProjection& up = bench.layer.up();
   CpuProjection& down = bench.layer.down();
   const ElementType high = bench.request.recipe.high_precision;
-  const ElementType wgrad = bench.request.linear.wgrad_type;
+  const ElementType wgrad = bench.request.products.wgrad_type;
   const std::int64_t m = up.rows(expert);
   const std::int64_t n = bench.shape.n;
   const std::int64_t k = bench.shape.k;
@@ -219,7 +219,7 @@ TEST(CpuExpertLayer, MatchesItsDefinitionInDoubleForEveryActivation) {
       request.expert_layer.activation = static_cast<LayerActivation>(name.value);
       request.expert_layer.fused_activation = false;
       request.recipe.high_precision = high;
-      request.linear.wgrad_type = ElementType::Fp32;
+      request.products.wgrad_type = ElementType::Fp32;
       LayerBench bench(request);
       for (int expert = 0; expert < 4; ++expert) check_expert(bench, expert);
     }
@@ -250,7 +250,7 @@ Bytes outputs(const RunRequest& request, int iterations = 1) {
   bytes.dx = text(bench.layer.up().input_gradient_of(0, expert), m * k * 2);
   bytes.up_gradient = text(bench.layer.up().weight_gradient_of(0, expert), n * k * 2);
   bytes.down_gradient = text(bench.layer.down().weight_gradient_of(0, expert), k * columns * 2);
-  if (request.linear.bias) {
+  if (request.products.bias) {
     bytes.up_bias = text(bench.layer.up().bias_gradient(), 4 * n * 2);
     bytes.down_bias = text(bench.layer.down().bias_gradient(), 4 * k * 2);
   }
@@ -264,7 +264,7 @@ TEST(CpuExpertLayer, HowTheActivationIsComputedChangesNoBit) {
       SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(name_of(activation)));
       RunRequest request = layer_request(scaling);
       request.expert_layer.activation = activation;
-      request.linear.bias = true;
+      request.products.bias = true;
       const Bytes fused = outputs(request);
       RunRequest other = request;
       other.expert_layer.fused_activation = false;
@@ -279,7 +279,7 @@ TEST(CpuExpertLayer, HowTheActivationIsComputedChangesNoBit) {
 
 /// dWup and dWdown of every layer and expert after a whole run, accumulated so that all stay.
 std::vector<std::string> all_weight_gradients(RunRequest request) {
-  request.linear.accumulate_wgrad = true;
+  request.products.accumulate_wgrad = true;
   LayerBench bench(request);
   EXPECT_TRUE(bench.layer.prepare().ok());
   EXPECT_TRUE(bench.layer.run(WeightCast::Make).ok());
@@ -307,9 +307,9 @@ TEST(CpuExpertLayer, LayersAndLateWeightGradientsKeepTheirOwnTensors) {
         request.expert_layer.recompute_activation = recompute;
         const std::vector<std::string> now = all_weight_gradients(request);
         EXPECT_NE(now[0], now[8]) << "two layers with the same gradients";
-        request.linear.delayed_wgrad = true;
+        request.products.delayed_wgrad = true;
         EXPECT_EQ(all_weight_gradients(request), now);
-        request.linear.passes = StepPasses::Backward;
+        request.products.passes = StepPasses::Backward;
         EXPECT_EQ(all_weight_gradients(request), now);
       }
     }

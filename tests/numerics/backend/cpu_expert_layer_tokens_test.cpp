@@ -73,10 +73,10 @@ Made made_by(LayerBench& bench, int layer) {
   const std::int64_t count = tokens_of(request) * request.shape.k;
   const LayerTensors& tensors = bench.layer.tensors();
   Made made;
-  if (request.linear.passes != StepPasses::Backward) {
+  if (request.products.passes != StepPasses::Backward) {
     made.y = numbers(request, tensors.as<std::uint16_t>(StepTensor::YTokens, layer), count);
   }
-  if (request.linear.passes == StepPasses::Forward) return made;
+  if (request.products.passes == StepPasses::Forward) return made;
   made.dx = numbers(request, tensors.as<std::uint16_t>(StepTensor::DXTokens, layer), count);
   const float* const dp = tensors.as<float>(StepTensor::DProbabilities, layer);
   made.dp.assign(dp, dp + request.shape.rows);
@@ -250,16 +250,16 @@ TEST(CpuExpertLayerTokens, HowTheStepRunsChangesNoBit) {
     RunRequest other = request;
     other.expert_layer.recompute_activation = true;
     other.expert_layer.fused_activation = false;
-    other.linear.delayed_wgrad = true;
+    other.products.delayed_wgrad = true;
     Made made = after(other);
     EXPECT_EQ(made.y, plain.y);
     EXPECT_EQ(made.dx, plain.dx);
     EXPECT_EQ(made.dp, plain.dp);
-    other.linear.passes = StepPasses::Backward;
+    other.products.passes = StepPasses::Backward;
     made = after(other);
     EXPECT_EQ(made.dx, plain.dx);
     EXPECT_EQ(made.dp, plain.dp);
-    other.linear.passes = StepPasses::Forward;
+    other.products.passes = StepPasses::Forward;
     EXPECT_EQ(after(other).y, plain.y);
   }
 }
@@ -271,8 +271,8 @@ TEST(CpuExpertLayerTokens, ReportsTokensBesideRows) {
         run_tokens(token_request(Scaling::Block, static_cast<StepPasses>(passes.value)));
     ASSERT_TRUE(made.ok()) << made.error().message;
     EXPECT_TRUE(validate(made.value()).ok());
-    const bool forward = made.value().effective.linear.passes != StepPasses::Backward;
-    const bool backward = made.value().effective.linear.passes != StepPasses::Forward;
+    const bool forward = made.value().effective.products.passes != StepPasses::Backward;
+    const bool backward = made.value().effective.products.passes != StepPasses::Forward;
     ASSERT_NE(find_tensor(made.value(), StepTensor::XTokens), nullptr);
     EXPECT_EQ(find_tensor(made.value(), StepTensor::XTokens)->rows, 25);
     EXPECT_EQ(find_tensor(made.value(), StepTensor::XTokens)->bytes, 25 * 80 * 2);

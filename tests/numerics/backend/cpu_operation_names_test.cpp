@@ -55,7 +55,7 @@ std::set<std::string> names_of_run(const RunRequest& request) {
 TEST(CpuOperationNames, ALayerFromTokensToTheirGradients) {
   RunRequest request = layer_request(Scaling::Block, StepPasses::ForwardBackward);
   request.expert_layer.top_k = 3;
-  request.linear.bias = true;
+  request.products.bias = true;
   const std::set<std::string> names = names_of_run(request);
   EXPECT_THAT(names, IsSupersetOf({"permute X", "quantize X, rowwise", "quantize X, columnwise",
                                    "quantize Wup, rowwise", "quantize Wup, columnwise",
@@ -74,7 +74,7 @@ TEST(CpuOperationNames, ALayerThatQuantizesNothing) {
 TEST(CpuOperationNames, ALinearStep) {
   RunRequest request = layer_request(Scaling::PerTensorCurrent, StepPasses::ForwardBackward);
   request.step = StepKind::Linear;
-  request.linear.bias = true;
+  request.products.bias = true;
   EXPECT_THAT(names_of_run(request),
               IsSupersetOf({"amax of X", "quantize X, rowwise", "quantize W, columnwise", "fprop",
                             "dgrad", "wgrad", "add bias to Y", "sum db"}));

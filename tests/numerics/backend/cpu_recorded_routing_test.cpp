@@ -81,7 +81,7 @@ TEST(CpuRecordedRouting, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits)
     SCOPED_TRACE(name_of(scaling));
     const TemporaryFile file("splits.json", json_of(steps()));
     RunRequest request = recorded_request(file, scaling);
-    request.linear.passes = StepPasses::ForwardBackward;
+    request.products.passes = StepPasses::ForwardBackward;
     request.layers = 2;
     Outputs several(request);
     CpuStepBench step(request, several.addresses());
@@ -176,7 +176,7 @@ TEST(CpuRecordedRouting, ErrorsAreThoseOfARunOfThatStepAlone) {
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     const TemporaryFile file("splits.json", json_of(steps()));
     RunRequest request = recorded_request(file, Scaling::Block, kind);
-    request.linear.passes = StepPasses::ForwardBackward;
+    request.products.passes = StepPasses::ForwardBackward;
     const auto recorded = run_cpu(request);
     ASSERT_TRUE(recorded.ok()) << recorded.error().message;
     for (const std::size_t at : {0U, 2U, 4U}) {
@@ -208,9 +208,9 @@ TEST(CpuRecordedRouting, WhatIsRememberedGoesFromStepToStep) {
          {StepPasses::Forward, StepPasses::Backward, StepPasses::ForwardBackward}) {
       RunRequest request = recorded_request(file, Scaling::PerTensorDelayed, kind);
       request.recipe.delayed.history_length = 3;
-      request.linear.passes = passes;
-      request.linear.accumulate_wgrad = passes != StepPasses::Forward;
-      request.linear.weight_reuse = 2;
+      request.products.passes = passes;
+      request.products.accumulate_wgrad = passes != StepPasses::Forward;
+      request.products.weight_reuse = 2;
       const auto result = run_cpu(request);
       ASSERT_TRUE(result.ok()) << result.error().message;
       const RecordedStep& step = result.value().recorded_routing->steps[0];

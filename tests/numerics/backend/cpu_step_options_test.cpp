@@ -35,7 +35,7 @@ RunRequest backward_request(Scaling scaling) {
   request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 48, .k = 144};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   request.launch.iterations = 2;
   return request;
 }
@@ -43,8 +43,8 @@ RunRequest backward_request(Scaling scaling) {
 TEST(CpuStepOptions, AccumulatingTwiceIsTwiceAndLeavesEmptyExpertsAlone) {
   for (const ElementType type : {ElementType::Bf16, ElementType::Fp32}) {
     RunRequest request = backward_request(Scaling::Mxfp8);
-    request.linear.accumulate_wgrad = true;
-    request.linear.wgrad_type = type;
+    request.products.accumulate_wgrad = true;
+    request.products.wgrad_type = type;
     Bench bench(request);
     const auto value = [&](int expert, std::int64_t i) {
       const std::byte* dw = bench.projection.weight_gradient_of(0, expert);
@@ -74,7 +74,7 @@ TEST(CpuStepOptions, BiasIsAddedToTheRoundedProductAndItsGradientSumsTheRows) {
     RunRequest request = backward_request(Scaling::Block);
     request.recipe.high_precision = high;
     Bench plain(request);
-    request.linear.bias = true;
+    request.products.bias = true;
     Bench biased(request);
     const auto widen = [&](std::uint16_t bits) {
       return high == ElementType::Fp16 ? fp16_value(bits) : bf16_value(bits);
@@ -111,8 +111,8 @@ TEST(CpuStepOptions, BiasIsAddedToTheRoundedProductAndItsGradientSumsTheRows) {
 TEST(CpuStepOptions, MicroBatchesKeepTheWeightsOfTheFirst) {
   for (const StepPasses passes : {StepPasses::Forward, StepPasses::ForwardBackward}) {
     RunRequest request = backward_request(Scaling::Nvfp4);
-    request.linear.passes = passes;
-    request.linear.weight_reuse = 2;
+    request.products.passes = passes;
+    request.products.weight_reuse = 2;
     request.layers = 2;
     Bench bench(request);
     std::vector<std::vector<std::uint16_t>> products;
@@ -131,7 +131,7 @@ TEST(CpuStepOptions, MicroBatchesKeepTheWeightsOfTheFirst) {
 
 TEST(CpuStepOptions, DelayedWgradsComeAfterEverythingElse) {
   RunRequest request = backward_request(Scaling::None);
-  request.linear.delayed_wgrad = true;
+  request.products.delayed_wgrad = true;
   request.layers = 2;
   Bench bench(request);
   ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
@@ -143,7 +143,7 @@ TEST(CpuStepOptions, DelayedWgradsComeAfterEverythingElse) {
 
 TEST(CpuStepOptions, BackwardAloneQuantizesTheForwardOperandsBeforeTheIterations) {
   RunRequest request = backward_request(Scaling::Block);
-  request.linear.passes = StepPasses::Backward;
+  request.products.passes = StepPasses::Backward;
   Bench bench(request);
   ASSERT_TRUE(bench.step.prepare().ok());
   EXPECT_EQ(bench.observer.names["quantize W, columnwise"], 4);
@@ -158,7 +158,7 @@ TEST(CpuStepOptions, BackwardAloneQuantizesTheForwardOperandsBeforeTheIterations
 TEST(CpuStepOptions, CancelsInEveryBackwardStage) {
   for (const Stage stage : {Stage::Dgrad, Stage::Wgrad, Stage::Bias}) {
     RunRequest request = backward_request(Scaling::Mxfp8);
-    request.linear.bias = true;
+    request.products.bias = true;
     StageObserver observer;
     observer.cancel_at = stage;
     const auto result = make_cpu_backend()->run(request, {observer.progress, observer});
@@ -172,7 +172,7 @@ TEST(CpuStepOptions, CancelsInEveryBackwardStage) {
 TEST(CpuStepOptions, ABackwardStepFindsOperandsCastWithAHistory) {
   const auto result_of = [](StepPasses passes) {
     RunRequest request = backward_request(Scaling::PerTensorDelayed);
-    request.linear.passes = passes;
+    request.products.passes = passes;
     request.launch.iterations = 3;
     StageObserver observer;
     auto run = make_cpu_backend()->run(request, {observer.progress, observer});
@@ -204,9 +204,9 @@ TEST(CpuStepOptions, BackwardRunsReportGradientsAndProducts) {
     for (const StepPasses passes : {StepPasses::Backward, StepPasses::ForwardBackward}) {
       SCOPED_TRACE(static_cast<int>(scaling));
       RunRequest request = backward_request(scaling);
-      request.linear.passes = passes;
-      request.linear.accumulate_wgrad = true;
-      request.linear.bias = true;
+      request.products.passes = passes;
+      request.products.accumulate_wgrad = true;
+      request.products.bias = true;
       StageObserver observer;
       const auto run = make_cpu_backend()->run(request, {observer.progress, observer});
       ASSERT_TRUE(run.ok()) << run.error().message;

@@ -117,7 +117,7 @@ void check_expert(CpuStepBench<>& bench, int expert, int saved_casts = 1) {
     const Sum dw = m == 0 ? Sum{}
                           : sum(&dy_columns[static_cast<std::size_t>(first * n + i / k)], n,
                                 &x[static_cast<std::size_t>(first * k + i % k)], k, m);
-    const ElementType type = request.linear.wgrad_type;
+    const ElementType type = request.products.wgrad_type;
     const double actual = widened(type, bench.projection.weight_gradient_of(0, expert), i);
     if (m == 0) {
       ASSERT_EQ(actual, 0.0);
@@ -132,7 +132,7 @@ RunRequest step_request(Scaling scaling, StepPasses passes) {
   request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 48, .k = 144};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
-  request.linear.passes = passes;
+  request.products.passes = passes;
   return request;
 }
 
@@ -160,7 +160,7 @@ TEST(CpuLinearStep, MatchesSumsInDoubleForEveryRecipeAndPass) {
       RunRequest request = step_request(scaling, passes);
       check_request(request);
       request.recipe.high_precision = ElementType::Fp16;
-      request.linear.wgrad_type = ElementType::Fp32;
+      request.products.wgrad_type = ElementType::Fp32;
       request.routing.distribution = RoutingDistribution::OneHot;
       check_request(request);
       if (HasFatalFailure()) return;
@@ -175,7 +175,7 @@ TEST(CpuLinearStep, AWholeRunLeavesItsLastExpertsOutputs) {
         SCOPED_TRACE(static_cast<int>(scaling) * 10 + static_cast<int>(passes));
         RunRequest request = step_request(scaling, passes);
         request.routing.distribution = RoutingDistribution::Mild;
-        request.linear.delayed_wgrad = delayed;
+        request.products.delayed_wgrad = delayed;
         CpuStepBench bench(request);
         ASSERT_TRUE(bench.step.prepare().ok());
         ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());

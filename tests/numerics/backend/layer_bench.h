@@ -43,7 +43,7 @@ inline RunRequest layer_request(Scaling scaling, StepPasses passes = StepPasses:
   request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 288, .k = 80};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
-  request.linear.passes = passes;
+  request.products.passes = passes;
   return request;
 }
 

@@ -127,8 +127,8 @@ TEST(StepBenchOrder, ALayerIsThatOfItsPresetAndKeepsWeights) {
   const RunRequest request =
       step_bench_request({.step = StepKind::ExpertLayer, .shape = shape}, StepBenchRecipe::Block);
   EXPECT_EQ(request.expert_layer.activation, LayerActivation::ClampedSwiGlu);
-  EXPECT_TRUE(request.linear.bias);
-  EXPECT_EQ(request.linear.weight_reuse, 2);
+  EXPECT_TRUE(request.products.bias);
+  EXPECT_EQ(request.products.weight_reuse, 2);
   EXPECT_EQ(request.expert_layer.top_k, 0);
   EXPECT_EQ(step_bench_request({.step = StepKind::ExpertLayer, .shape = with_tokens(shape, 4)},
                                StepBenchRecipe::Block)

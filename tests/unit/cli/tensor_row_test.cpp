@@ -25,7 +25,7 @@ using testing::HasSubstr;
 class TensorRow : public testing::Test {
  protected:
   TensorRow() : run_(profiling::sample_run(2)) {
-    run_.result.effective.linear.bias = true;
+    run_.result.effective.products.bias = true;
     engine::TensorResult& bias = profiling::sample_tensor(run_.result, StepTensor::BUp);
     bias.bytes = 4321;
     bias.quantization.emplace().elements = 1536;

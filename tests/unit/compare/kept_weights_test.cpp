@@ -17,7 +17,7 @@ RecordedRun run_of(Scaling scaling, int micro_batches, std::int64_t first, std::
   RecordedRun run;
   run.request.step = engine::StepKind::ExpertLayer;
   run.request.recipe.scaling = scaling;
-  run.request.linear.weight_reuse = micro_batches;
+  run.request.products.weight_reuse = micro_batches;
   run.result.effective = run.request;
   run.result.splits = {3, 5};
   run.result.device.name = "a device";
@@ -95,7 +95,7 @@ TEST(KeptWeights, NothingIsSaidWhereItIsNotKnown) {
   RecordedRun mixed = kPlain;
   mixed.request.expert_layer.mixed_recipes = true;
   mixed.request.expert_layer.down_scaling = Scaling::Block;
-  mixed.request.linear.weight_reuse = 3;
+  mixed.request.products.weight_reuse = 3;
   mixed.result.effective = mixed.request;
   EXPECT_TRUE(kept_weights({&kPlain}, {&mixed}));
   // How it was measured, and what follows from the recipe.
@@ -109,8 +109,8 @@ TEST(KeptWeights, NothingIsSaidWhereItIsNotKnown) {
       [](RecordedRun& run) { run.request.step = engine::StepKind::Linear; },
       [](RecordedRun& run) { run.request.shape.k *= 2; },
       [](RecordedRun& run) { run.request.layers = 2; },
-      [](RecordedRun& run) { run.request.linear.passes = engine::StepPasses::ForwardBackward; },
-      [](RecordedRun& run) { run.request.linear.accumulate_wgrad = true; },
+      [](RecordedRun& run) { run.request.products.passes = engine::StepPasses::ForwardBackward; },
+      [](RecordedRun& run) { run.request.products.accumulate_wgrad = true; },
       [](RecordedRun& run) { run.request.expert_layer.recompute_activation = true; },
       [](RecordedRun& run) { run.request.try_algorithms = false; },
       [](RecordedRun& run) {

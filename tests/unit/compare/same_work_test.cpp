@@ -55,14 +55,14 @@ TEST(SameWork, EverySettingThatChangesTheWorkIsNamed) {
       {"shape.n", [](auto& request) { request.shape.n += 16; }},
       {"shape.k", [](auto& request) { request.shape.k += 16; }},
       {"layers 1 and 2", [](auto& request) { request.layers = 2; }},
-      {"linear.passes forward and backward",
-       [](auto& request) { request.linear.passes = engine::StepPasses::Backward; }},
+      {"products.passes forward and backward",
+       [](auto& request) { request.products.passes = engine::StepPasses::Backward; }},
       {"expert_layer.top_k 0 and 2", [](auto& request) { request.expert_layer.top_k = 2; }},
       {"launch.in_flight 1 and 3", [](auto& request) { request.launch.in_flight = 3; }}};
   for (const auto& [words, change] : changes) {
     RecordedRun a;
     RecordedRun b;
-    a.result.effective.linear.passes = b.result.effective.linear.passes =
+    a.result.effective.products.passes = b.result.effective.products.passes =
         engine::StepPasses::Forward;
     change(b.result.effective);
     const WorkDifference difference = work_difference(a, b);
@@ -108,7 +108,7 @@ TEST(SameWork, WhateverChangesTheFlopIsOtherWork) {
     }
   });
   EXPECT_THAT(changing, testing::IsSupersetOf({"step", "layers", "shape.n", "shape.k", "shape.rows",
-                                               "linear.passes", "expert_layer.activation"}));
+                                               "products.passes", "expert_layer.activation"}));
 }
 
 TEST(SameWork, ActivationsOfOneAndOfTwoHalvesAreOtherWork) {

@@ -33,8 +33,8 @@ TEST(RequestControls, EverySettingHasOneButTextsAndFiles) {
   EXPECT_THAT(without, UnorderedElementsAre(
                            "shape.preset", "routing.path", "routing.tensor",
                            "activations.file.path", "activations.file.tensor", "weights.file.path",
-                           "weights.file.tensor", "linear.gradients.file.path",
-                           "linear.gradients.file.tensor", "expert_layer.down_weights.file.path",
+                           "weights.file.tensor", "products.gradients.file.path",
+                           "products.gradients.file.tensor", "expert_layer.down_weights.file.path",
                            "expert_layer.down_weights.file.tensor", "cublaslt_library"));
 }
 
@@ -85,7 +85,7 @@ TEST(RequestControls, RangesFollowTheLimits) {
 TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   RunRequest base;
   base.recipe.scaling = engine::Scaling::Nvfp4;
-  base.linear.passes = engine::StepPasses::ForwardBackward;
+  base.products.passes = engine::StepPasses::ForwardBackward;
   base.backend = engine::GemmBackend::CublasLtGrouped;
   base.launch.kind = engine::LaunchKind::GraphReplay;
   RunRequest layer = base;
@@ -126,7 +126,7 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   file.activations = engine::FileInput{.path = "/data/acts.safetensors", .tensor = "mlp.x"};
   EXPECT_THAT(summary_of(file), ::testing::StartsWith("X acts.safetensors:mlp.x · "));
   file = base;
-  file.linear.gradients = engine::FileInput{.path = "dy.npy", .tensor = ""};
+  file.products.gradients = engine::FileInput{.path = "dy.npy", .tensor = ""};
   EXPECT_THAT(summary_of(file), ::testing::HasSubstr("dY dy.npy"));
   file.routing = {.distribution = engine::RoutingDistribution::File, .path = "/data/s.json"};
   EXPECT_THAT(summary_of(file), ::testing::HasSubstr("splits s.json"));
@@ -194,7 +194,7 @@ TEST(RequestControls, ARailShowsWhatTheStepHasAndWhatIsChanged) {
   request.activations = engine::FileInput{.path = "x.npy", .tensor = ""};
   EXPECT_TRUE(differs_from_default(request_control("activations.source"), request));
   EXPECT_FALSE(usual("gradients.source"));
-  request.linear.gradients = engine::FileInput{.path = "dy.npy", .tensor = ""};
+  request.products.gradients = engine::FileInput{.path = "dy.npy", .tensor = ""};
   EXPECT_TRUE(usual("gradients.source"));
   EXPECT_FALSE(usual("gradients.element"));
 }
@@ -208,7 +208,7 @@ TEST(RequestControls, SettingsAreSaidInWords) {
   EXPECT_EQ(setting_value("measure.pace", "no such pace"), "no such pace");
   EXPECT_EQ(setting_label("activations.file.path"), "X: file");
   EXPECT_EQ(setting_label("expert_layer.down_weights.file.path"), "Wdown: file");
-  EXPECT_EQ(setting_label("linear.gradients"), "dY");
+  EXPECT_EQ(setting_label("products.gradients"), "dY");
   EXPECT_EQ(setting_label("routing.path"), "routing, path");
   EXPECT_EQ(setting_value("routing.path", "/data/a_b.json"), "/data/a_b.json");
   for (const engine::Leaf& leaf : engine::leaves_of(engine::kType<RunRequest>)) {

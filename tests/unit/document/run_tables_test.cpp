@@ -157,7 +157,7 @@ TEST(Headline, IsOfTheFirstProductThatTheStepHas) {
   EXPECT_EQ(worst_expert(result)->left_out, 2U);
   EXPECT_EQ(lost_outputs(result), 2U);
   result.backward = true;
-  result.effective.linear.passes = engine::StepPasses::Backward;
+  result.effective.products.passes = engine::StepPasses::Backward;
   result.experts[0].dgrad = {.snr_db = 12.0};
   EXPECT_EQ(worst_expert(result)->product, engine::Product::Dgrad);
   EXPECT_EQ(worst_expert(result)->expert, 0);

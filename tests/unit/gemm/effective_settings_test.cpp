@@ -144,20 +144,20 @@ TEST(EffectiveSettings, TheSettingsOfAnotherRecipeAreNotReported) {
 
 TEST(EffectiveSettings, AStepWithoutABackwardPassReportsNothingOfOne) {
   RunRequest request = run_of(Scaling::Block);
-  request.linear.gradients = FileInput{.path = "/dy.npy", .tensor = ""};
-  request.linear.wgrad_type = ElementType::Fp32;
-  request.linear.accumulate_wgrad = true;
+  request.products.gradients = FileInput{.path = "/dy.npy", .tensor = ""};
+  request.products.wgrad_type = ElementType::Fp32;
+  request.products.accumulate_wgrad = true;
   request.recipe.gradient_format = Fp8Format::E5m2;
   request.recipe.square_gradient_blocks = true;
   const ForcedSettings forced = forced_settings(request);
-  EXPECT_EQ(forced.effective.linear, LinearOptions{});
+  EXPECT_EQ(forced.effective.products, ProductOptions{});
   EXPECT_EQ(forced.deviations.size(), 5U);
   EXPECT_EQ(forced.deviations.front().requested, "/dy.npy");
   EXPECT_EQ(forced.deviations.front().effective, "none");
   for (const Deviation& deviation : forced.deviations) {
     EXPECT_THAT(deviation.reason, HasSubstr("no backward pass")) << deviation.field;
   }
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   EXPECT_EQ(forced_settings(request).effective, request);
 }
 
@@ -206,12 +206,12 @@ TEST(EffectiveSettings, WhatNothingReadsIsADeviation) {
   };
   const RunRequest cpu = run_of(Scaling::Block, GemmBackend::CpuReference);
   const RunRequest grouped = run_of(Scaling::Block);
-  expect("linear.weight_storage", "list", cpu, grouped);
+  expect("products.weight_storage", "list", cpu, grouped);
   expect("measure.traced_iterations", "7", cpu, grouped);
   RunRequest untraced = grouped;
   untraced.measure.trace = TraceLevel::Off;
   expect("measure.traced_iterations", "7", untraced, grouped);
-  expect("linear.weight_reuse", "4", run_of(Scaling::None), grouped);
+  expect("products.weight_reuse", "4", run_of(Scaling::None), grouped);
   RunRequest until_known = grouped;
   until_known.launch.median_within = 1.0;
   expect("launch.time_limit_s", "2.5", grouped, until_known);
@@ -219,7 +219,7 @@ TEST(EffectiveSettings, WhatNothingReadsIsADeviation) {
   mixed.step = StepKind::ExpertLayer;
   mixed.expert_layer.mixed_recipes = true;
   mixed.expert_layer.down_scaling = Scaling::Block;
-  expect("linear.weight_reuse", "4", run_of(Scaling::None), mixed);
+  expect("products.weight_reuse", "4", run_of(Scaling::None), mixed);
 }
 
 TEST(EffectiveSettings, ADefaultRequestRunsAsItIs) {
@@ -287,7 +287,7 @@ TEST(Inapplicable, GraphsOfTheirOwnAndMicroBatchesInFlight) {
   EXPECT_THAT(inapplicable_reason("launch.graphs", request), HasSubstr("One pass"));
   EXPECT_THAT(inapplicable_reason("launch.in_flight", request),
               HasSubstr("the expert layer and Both"));
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   for (const char* path : {"launch.graphs", "launch.graph_pool", "launch.in_flight"}) {
     EXPECT_THAT(inapplicable_reason(path, request), IsEmpty()) << path;
   }
@@ -350,7 +350,7 @@ TEST(EffectiveSettings, MixedRecipesKeepTheSettingsOfBothProjections) {
         for (const Scaling down : kScalings) {
           SCOPED_TRACE(path + ", " + std::string(name_of(up)) + ", " + std::string(name_of(down)));
           RunRequest request = run_of(up, backend);
-          request.linear.passes = StepPasses::ForwardBackward;
+          request.products.passes = StepPasses::ForwardBackward;
           ASSERT_TRUE(set_leaf(kType<RunRequest>, &request, path, another_value(leaf)));
           RunRequest of_down = request;
           of_down.recipe.scaling = down;

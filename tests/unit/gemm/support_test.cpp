@@ -134,13 +134,13 @@ TEST(WorkspaceSupport, CountsTheProductsThatShareAWorkspace) {
   EXPECT_EQ(ask(WorkspaceStrategy::PerCall), Support::Hazardous);
   request.layers = 1;
   EXPECT_EQ(ask(WorkspaceStrategy::PerCall), Support::Supported) << "one product";
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   EXPECT_EQ(ask(WorkspaceStrategy::Shared), Support::Hazardous) << "fprop, dgrad and wgrad";
   EXPECT_EQ(ask(WorkspaceStrategy::PerCall), Support::Hazardous);
   EXPECT_EQ(ask(WorkspaceStrategy::PerLayout), Support::Supported) << "one product per layout";
   request.step = StepKind::ExpertLayer;
   EXPECT_EQ(ask(WorkspaceStrategy::PerLayout), Support::Hazardous) << "two projections";
-  request.linear.passes = StepPasses::Forward;
+  request.products.passes = StepPasses::Forward;
   EXPECT_EQ(ask(WorkspaceStrategy::Shared), Support::Hazardous) << "two projections";
   request.backend = GemmBackend::CublasLtPerExpert;
   EXPECT_EQ(ask(WorkspaceStrategy::Shared), Support::Supported) << "no grouped kernel";
@@ -149,9 +149,9 @@ TEST(WorkspaceSupport, CountsTheProductsThatShareAWorkspace) {
 TEST(RecipeSupport, ProductsRefuseTwoSquareOperandsAndTwoE5m2Ones) {
   Recipe block = recipe(Scaling::Block);
   const auto ask_passes = [&](const Recipe& asked, StepPasses passes) {
-    LinearOptions linear;
-    linear.passes = passes;
-    return recipe_support(asked, GemmBackend::CublasLtGrouped, hopper(131000), linear).support;
+    ProductOptions products;
+    products.passes = passes;
+    return recipe_support(asked, GemmBackend::CublasLtGrouped, hopper(131000), products).support;
   };
   EXPECT_EQ(ask_passes(block, StepPasses::ForwardBackward), Support::Supported);
   block.square_gradient_blocks = true;
@@ -233,7 +233,7 @@ TEST(Projections, AreLinearStepsWithTheirOwnShapesSeedsAndRecipes) {
   request.step = StepKind::ExpertLayer;
   request.shape.n = 96;
   request.shape.k = 64;
-  request.linear.passes = StepPasses::Backward;
+  request.products.passes = StepPasses::Backward;
   request.expert_layer.mixed_recipes = true;
   request.expert_layer.down_scaling = Scaling::Mxfp8;
   const RunRequest up = projection_of(request, Projection::Up);
@@ -242,7 +242,7 @@ TEST(Projections, AreLinearStepsWithTheirOwnShapesSeedsAndRecipes) {
   EXPECT_EQ(up.shape, request.shape);
   EXPECT_EQ(up.recipe, request.recipe);
   EXPECT_EQ(up.seed, request.seed);
-  EXPECT_EQ(up.linear.passes, StepPasses::ForwardBackward) << "backward reads what forward made";
+  EXPECT_EQ(up.products.passes, StepPasses::ForwardBackward) << "backward reads what forward made";
   EXPECT_EQ(down.shape.n, 64);
   EXPECT_EQ(down.shape.k, 48);
   EXPECT_EQ(down.recipe.scaling, Scaling::Mxfp8);

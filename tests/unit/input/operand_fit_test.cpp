@@ -57,7 +57,7 @@ RunRequest request_of(StepKind step, int top_k) {
   RunRequest request;
   request.step = step;
   request.shape = {.preset = {}, .num_experts = 4, .rows = 64, .n = 32, .k = 48};
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   request.expert_layer.top_k = top_k;
   return request;
 }
@@ -73,7 +73,7 @@ TEST(OperandFit, AdviceEndsInARequestThatFits) {
         for (int operand = 0; operand < 4; ++operand) {
           RunRequest request = request_of(step, top_k);
           InputSpec* const inputs[] = {&request.activations, &request.weights,
-                                       &request.linear.gradients,
+                                       &request.products.gradients,
                                        &request.expert_layer.down_weights};
           *inputs[operand] = FileInput{file->path(), {}};
           SCOPED_TRACE(fmt::format("{}, top_k {}, {}, operand {}", name_of(step), top_k,
@@ -91,7 +91,7 @@ TEST(OperandFit, AdviceEndsInARequestThatFits) {
 TEST(OperandFit, TheSettingsOfAnExpertLayerAreNamed) {
   const TemporaryFile dy("fit_dy.npy", zeros({64, 96}));
   RunRequest request = request_of(StepKind::ExpertLayer, 2);
-  request.linear.gradients = FileInput{dy.path(), {}};
+  request.products.gradients = FileInput{dy.path(), {}};
   EXPECT_THAT(check_operand_files(request).error().message,
               HasSubstr("is [64, 96] but gradients need [rows / top_k = 32, k = 48]: set rows "
                         "to 128 and k to 96, or pick another tensor"));

@@ -62,22 +62,22 @@ TEST(Presets, OfAWholeLayerSetStepActivationAndBias) {
   apply("gpt-oss-120b layer", request);
   EXPECT_EQ(request.step, StepKind::ExpertLayer);
   EXPECT_EQ(request.expert_layer.activation, LayerActivation::ClampedSwiGlu);
-  EXPECT_TRUE(request.linear.bias);
+  EXPECT_TRUE(request.products.bias);
   apply("Mixtral 8x7B layer", request);
   EXPECT_EQ(request.step, StepKind::ExpertLayer);
   EXPECT_EQ(request.expert_layer.activation, LayerActivation::SwiGlu);
-  EXPECT_FALSE(request.linear.bias);
+  EXPECT_FALSE(request.products.bias);
   // What divides the rows of one preset may not divide those of the next.
   request.expert_layer.top_k = 5;
   apply("Qwen3-30B-A3B layer", request);
   EXPECT_EQ(request.expert_layer.top_k, 0);
   apply("Mixtral 8x7B layer", request);
   // Its projections are linear steps, which keep what the request says of bias.
-  request.linear.bias = true;
+  request.products.bias = true;
   apply("Mixtral 8x7B up", request);
   EXPECT_EQ(request.step, StepKind::Linear);
   EXPECT_EQ(request.shape.preset, "Mixtral 8x7B up");
-  EXPECT_TRUE(request.linear.bias);
+  EXPECT_TRUE(request.products.bias);
 }
 
 class PresetFolder : public testing::Test {

@@ -224,7 +224,7 @@ TEST(RecordedRouting, ALayerOfTokensHasRoomForDroppedChoices) {
   RunRequest request;
   request.step = StepKind::ExpertLayer;
   request.expert_layer.top_k = 2;
-  request.linear.weight_reuse = 3;
+  request.products.weight_reuse = 3;
   request.routing = spec_of(file);
   request.routing.numbers = RoutingNumbers::Vllm;
   const RunRequest fitted = fitted_to_routing(request, inspect_routing(request.routing).value());

@@ -220,9 +220,9 @@ TEST(ValueJson, ResultsStateZerosAsNumbers) {
 }
 
 TEST(RequestJson, NamesFromBeforeARenamingAreRead) {
-  const RunRequest read_back = read(R"({"shape": {"tokens": 64}, "linear": {"weight_reuse": 3}})");
+  const RunRequest read_back = read(R"({"shape": {"tokens": 64}, "linear": {"micro_batches": 3}})");
   EXPECT_EQ(read_back.shape.rows, 64);
-  EXPECT_EQ(read_back.linear.weight_reuse, 3);
+  EXPECT_EQ(read_back.products.weight_reuse, 3);
   const nlohmann::ordered_json written = to_json(read_back);
   EXPECT_TRUE(written["shape"].contains("rows"));
   EXPECT_FALSE(written["shape"].contains("tokens"));

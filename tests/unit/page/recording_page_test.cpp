@@ -63,7 +63,7 @@ TEST(RecordingPage, NoFolderHostOrUserOfAnyFieldIsPassedOn) {
   profiling::RecordedRun run = profiling::sample_run(3);
   run.request.activations = engine::FileInput{};
   run.request.weights = engine::FileInput{};
-  run.request.linear.gradients = engine::FileInput{};
+  run.request.products.gradients = engine::FileInput{};
   run.request.expert_layer.down_weights = engine::FileInput{};
   profiling::RecordedComparison comparison = profiling::sample_comparison(4);
   profiling::RecordedVisit visit = profiling::sample_visit(5);
@@ -120,7 +120,7 @@ TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
 TEST(RecordingPage, AStageHasItsTimeAndTheBytesThatAreCounted) {
   profiling::RecordedRun run = profiling::sample_run(3);
   run.result.effective.step = engine::StepKind::ExpertLayer;
-  run.result.effective.linear.passes = engine::StepPasses::Forward;
+  run.result.effective.products.passes = engine::StepPasses::Forward;
   run.result.effective.shape = {.preset = {}, .num_experts = 2, .rows = 512, .n = 64, .k = 64};
   run.result.effective.expert_layer.top_k = 4;
   run.result.splits = {256, 256};
@@ -218,7 +218,7 @@ TEST(RecordingPage, AnIncompleteRecordingSaysSoFirst) {
 TEST(RecordingPage, AStepThatOnlyGoesBackHasTheAccuracyOfItsProducts) {
   profiling::RecordedRun run = profiling::sample_run(3);
   run.result.backward = true;
-  run.result.effective.linear.passes = engine::StepPasses::Backward;
+  run.result.effective.products.passes = engine::StepPasses::Backward;
   run.result.experts.assign(1, {.rows = 8});
   run.result.experts[0].dgrad = {.snr_db = 31.5, .max_abs_error = 0.25, .lost = 2};
   run.result.experts[0].wgrad = {.snr_db = 27.25, .max_abs_error = 0.5};

@@ -12,7 +12,7 @@ inline RunRequest device_layer(int layers = 2) {
   request.backend = GemmBackend::CublasLtGrouped;
   request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = Scaling::Block;
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   request.layers = layers;
   return request;
 }

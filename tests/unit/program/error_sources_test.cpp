@@ -13,7 +13,7 @@ RunRequest layer_request(Scaling scaling, StepPasses passes) {
   RunRequest request;
   request.step = StepKind::ExpertLayer;
   request.recipe.scaling = scaling;
-  request.linear.passes = passes;
+  request.products.passes = passes;
   return request;
 }
 

@@ -46,7 +46,7 @@ TEST(ProgramLives, UnquantizedWeightGradientsReadAItself) {
   program = program_of(request);
   EXPECT_EQ(life_of(program, A), BufferLife::Saved);
   EXPECT_EQ(places_of(program, A), 1);
-  request.linear.delayed_wgrad = true;
+  request.products.delayed_wgrad = true;
   EXPECT_EQ(places_of(program_of(request), DH), 3);
 }
 

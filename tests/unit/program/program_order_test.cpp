@@ -17,7 +17,7 @@ RunRequest linear_request(GemmBackend backend) {
   request.backend = backend;
   request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = Scaling::Block;
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   request.layers = 1;
   return request;
 }
@@ -43,7 +43,7 @@ using Lines = std::vector<std::string>;
 TEST(ProgramOrder, ALinearStepOnADeviceHasItsForwardProductsBackToBack) {
   RunRequest request = linear_request(GemmBackend::CublasLtGrouped);
   request.layers = 2;
-  request.linear.bias = true;
+  request.products.bias = true;
   const StepProgram program = program_of(request);
   ASSERT_EQ(program.parts.size(), 2U);
   EXPECT_EQ(sentences(program, program.parts[0].operations),
@@ -59,7 +59,7 @@ TEST(ProgramOrder, ALinearStepOnADeviceHasItsForwardProductsBackToBack) {
 TEST(ProgramOrder, OnTheHostEveryLayerMakesItsOwnCopies) {
   RunRequest request = linear_request(GemmBackend::CpuReference);
   request.layers = 2;
-  request.linear.passes = StepPasses::Forward;
+  request.products.passes = StepPasses::Forward;
   const StepProgram program = program_of(request);
   ASSERT_EQ(program.parts.size(), 1U);
   EXPECT_EQ(sentences(program, program.parts[0].operations),
@@ -70,8 +70,8 @@ TEST(ProgramOrder, OnTheHostEveryLayerMakesItsOwnCopies) {
 TEST(ProgramOrder, DelayedWeightGradientsComeLast) {
   RunRequest request = linear_request(GemmBackend::CublasLtGrouped);
   request.layers = 2;
-  request.linear.delayed_wgrad = true;
-  request.linear.accumulate_wgrad = true;
+  request.products.delayed_wgrad = true;
+  request.products.accumulate_wgrad = true;
   const StepProgram program = program_of(request);
   EXPECT_EQ(sentences(program, program.parts[1].operations),
             (Lines{"quantize dY, rowwise and columnwise #0", "dX = dY W #0", "dX = dY W #1",
@@ -81,7 +81,7 @@ TEST(ProgramOrder, DelayedWeightGradientsComeLast) {
 TEST(ProgramOrder, AnUnquantizedStepQuantizesNothing) {
   RunRequest request = linear_request(GemmBackend::CublasLtGrouped);
   request.recipe.scaling = Scaling::None;
-  request.linear.bias = true;
+  request.products.bias = true;
   const StepProgram device = program_of(request);
   EXPECT_EQ(sentences(device, device.parts[0].operations),
             (Lines{"fill arrays", "Y = X W^T", "Y += b"}));
@@ -96,7 +96,7 @@ TEST(ProgramOrder, AnUnquantizedStepQuantizesNothing) {
 
 TEST(ProgramOrder, BackwardAloneFindsItsOperandsPrepared) {
   RunRequest request = linear_request(GemmBackend::CublasLtGrouped);
-  request.linear.passes = StepPasses::Backward;
+  request.products.passes = StepPasses::Backward;
   request.recipe.scaling = Scaling::PerTensorDelayed;
   const StepProgram program = program_of(request);
   EXPECT_EQ(sentences(program, program.prepare),
@@ -172,9 +172,9 @@ TEST(ProgramOrder, NothingIsReadBeforeItIsWritten) {
         for (int bits = 0; bits < 128; ++bits) {
           RunRequest request = linear_request(backend);
           request.recipe.scaling = static_cast<Scaling>(scaling);
-          request.linear.passes = passes;
-          request.linear.bias = (bits & 1) != 0;
-          request.linear.delayed_wgrad = (bits & 2) != 0;
+          request.products.passes = passes;
+          request.products.bias = (bits & 1) != 0;
+          request.products.delayed_wgrad = (bits & 2) != 0;
           request.layers = (bits & 4) != 0 ? 3 : 1;
           if ((bits & 8) != 0) {
             request.step = StepKind::ExpertLayer;

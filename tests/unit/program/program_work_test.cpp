@@ -16,7 +16,7 @@ RunRequest linear_step(Scaling scaling) {
   request.backend = GemmBackend::CublasLtGrouped;
   request.shape = {.preset = {}, .num_experts = 3, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = scaling;
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   return request;
 }
 
@@ -40,11 +40,11 @@ TEST(ProgramWork, AnUnquantizedProductReadsTwoBytesOfEveryElement) {
 
 TEST(ProgramWork, EveryExpertHasAWeightGradient) {
   RunRequest request = linear_step(Scaling::None);
-  request.linear.wgrad_type = ElementType::Fp32;
+  request.products.wgrad_type = ElementType::Fp32;
   OperationWork dw = work(request, "dW = dY^T X");
   EXPECT_EQ(dw.written_bytes, 4.0 * 3 * 512 * 256);
   EXPECT_EQ(dw.read_bytes, 2.0 * 128 * (512 + 256));
-  request.linear.accumulate_wgrad = true;
+  request.products.accumulate_wgrad = true;
   dw = work(request, "dW += dY^T X");
   EXPECT_EQ(dw.read_bytes, 2.0 * 128 * (512 + 256) + 4.0 * 3 * 512 * 256);
 }

@@ -73,7 +73,7 @@ TEST(ProjectionProgram, LaterMicroBatchesHaveNoWeightsOfTheirOwn) {
   EXPECT_THAT(lines(program_of(request, Projection::Up, 1).copies()),
               ElementsAre("X#0 forward saved", "dH#0 backward backward"));
   // Nor where they are prepared before the first step.
-  request.linear.passes = StepPasses::Backward;
+  request.products.passes = StepPasses::Backward;
   EXPECT_THAT(lines(program_of(request, Projection::Up, 1).copies()),
               ElementsAre("X#0 forward saved", "dH#0 backward backward"));
 }
@@ -101,7 +101,7 @@ TEST(ProjectionProgram, EveryReadOfAProductIsMadeOrLoaded) {
     for (const StepPasses passes :
          {StepPasses::Forward, StepPasses::Backward, StepPasses::ForwardBackward}) {
       RunRequest request = device_layer();
-      request.linear.passes = passes;
+      request.products.passes = passes;
       request.expert_layer.recompute_activation = recompute;
       for (const Projection which : {Projection::Up, Projection::Down}) {
         const ProjectionProgram program = program_of(request, which);

@@ -19,7 +19,7 @@ RunRequest layer(Scaling scaling) {
   request.step = StepKind::ExpertLayer;
   request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = scaling;
-  request.linear.passes = StepPasses::ForwardBackward;
+  request.products.passes = StepPasses::ForwardBackward;
   return request;
 }
 
@@ -45,7 +45,7 @@ TEST(SavedMemory, FromTokensTheRowsOfYAreKeptToo) {
   std::vector<SavedTensor> expected = five({128 * 256 * 2, 0, kH, 128 * 256 * 2, 0});
   expected.push_back({.tensor = StepTensor::Y, .bytes = 128 * 256 * 2});
   EXPECT_EQ(saved_for_backward(request, kSplits), expected);
-  request.linear.passes = StepPasses::Forward;
+  request.products.passes = StepPasses::Forward;
   EXPECT_TRUE(saved_for_backward(request, kSplits).empty());
 }
 
@@ -106,10 +106,10 @@ TEST(SavedMemory, LinearStepKeepsItsTwoOperands) {
 
 TEST(SavedMemory, ForwardAloneKeepsNothing) {
   RunRequest request = layer(Scaling::Block);
-  request.linear.passes = StepPasses::Forward;
+  request.products.passes = StepPasses::Forward;
   EXPECT_TRUE(saved_for_backward(request, kSplits).empty());
   // The backward pass alone reads what a forward one has kept.
-  request.linear.passes = StepPasses::Backward;
+  request.products.passes = StepPasses::Backward;
   EXPECT_EQ(saved_for_backward(request, kSplits).size(), 5U);
 }
 

@@ -22,8 +22,8 @@ TEST(TensorTable, SymbolsOfAStepAreDifferent) {
 
 TEST(TensorTable, ALinearStepHasNoProjections) {
   RunRequest request;
-  request.linear.passes = StepPasses::ForwardBackward;
-  request.linear.bias = true;
+  request.products.passes = StepPasses::ForwardBackward;
+  request.products.bias = true;
   for (std::size_t i = 0; i < kStepTensors.size(); ++i) {
     const auto tensor = static_cast<StepTensor>(i);
     if (!has_tensor(request, tensor)) continue;
@@ -62,12 +62,12 @@ TEST(TensorTable, ExtentsFollowTheShape) {
 TEST(TensorTable, ElementsAreAsWideAsTheirRule) {
   RunRequest request;
   request.recipe.high_precision = ElementType::Fp16;
-  request.linear.wgrad_type = ElementType::Fp32;
+  request.products.wgrad_type = ElementType::Fp32;
   EXPECT_EQ(element_bytes(request, StepTensor::X), 2);
   EXPECT_EQ(element_bytes(request, StepTensor::DWUp), 4);
   EXPECT_EQ(element_bytes(request, StepTensor::Probabilities), 4);
   EXPECT_EQ(element_bytes(request, StepTensor::TokenMap), 4);
-  request.linear.wgrad_type = ElementType::Fp16;
+  request.products.wgrad_type = ElementType::Fp16;
   EXPECT_EQ(element_bytes(request, StepTensor::DWUp), 2);
   EXPECT_EQ(element_bytes(request, StepTensor::TokenMap), 4);
 }
@@ -77,8 +77,8 @@ TEST(TensorTable, AStepHasWhatItsSettingsAskFor) {
   EXPECT_FALSE(has_tensor(request, StepTensor::DX));
   EXPECT_FALSE(has_tensor(request, StepTensor::BUp));
   EXPECT_FALSE(has_tensor(request, StepTensor::H));
-  request.linear.passes = StepPasses::ForwardBackward;
-  request.linear.bias = true;
+  request.products.passes = StepPasses::ForwardBackward;
+  request.products.bias = true;
   EXPECT_TRUE(has_tensor(request, StepTensor::DX));
   EXPECT_TRUE(has_tensor(request, StepTensor::DBUp));
   EXPECT_FALSE(has_tensor(request, StepTensor::DBDown));

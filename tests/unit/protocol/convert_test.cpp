@@ -34,8 +34,8 @@ testing::RandomValue random_value(unsigned seed) {
   random.settle<engine::Recipe>([](auto& recipe) {
     if (recipe.high_precision == engine::ElementType::Fp32) recipe.high_precision = {};
   });
-  random.settle<engine::LinearOptions>([](auto& linear) {
-    if (linear.wgrad_type == engine::ElementType::Fp16) linear.wgrad_type = {};
+  random.settle<engine::ProductOptions>([](auto& products) {
+    if (products.wgrad_type == engine::ElementType::Fp16) products.wgrad_type = {};
   });
   random.settle<engine::MagnitudeHistogram>(
       [](auto& histogram) { histogram.first_bin = std::abs(histogram.first_bin % 1000); });

@@ -94,7 +94,7 @@ RecordedRun sample_run(int salt) {
                            .micro_batch = 1,
                            .wrong_experts = {0, 2}}};
   result.backward = true;
-  result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  result.effective.products.passes = engine::StepPasses::ForwardBackward;
   sample_tensor(result, engine::StepTensor::DY).quantization = sample_operand(salt + 9);
   result.emulated = "“why” the products are emulated";
   result.graph = {.kernels = 11 + salt,

@@ -78,7 +78,7 @@ class Filler {
     request.shape.num_experts = 64;
     request.expert_layer.top_k = static_cast<int>(next() % 64 + 1);
     request.shape.rows = static_cast<std::int64_t>(next() % 1000 + 1) * request.expert_layer.top_k;
-    request.linear.wgrad_type = engine::ElementType::Fp32;
+    request.products.wgrad_type = engine::ElementType::Fp32;
     request.recipe.high_precision = engine::ElementType::Fp16;
     request.routing.path = "splits.npy";
     request.routing.distribution = engine::RoutingDistribution::File;

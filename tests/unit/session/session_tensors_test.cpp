@@ -17,7 +17,7 @@ using engine::StepTensor;
 
 TEST(SessionTensors, ARowThatRunsDoNotUsuallyHaveIsKept) {
   RecordedRun run = sample_run(2);
-  run.result.effective.linear.bias = true;
+  run.result.effective.products.bias = true;
   ASSERT_FALSE(engine::traits_of(StepTensor::BUp).reported);
   engine::TensorResult& bias = sample_tensor(run.result, StepTensor::BUp);
   bias.bytes = 4321;

@@ -16,7 +16,7 @@ engine::RunResult small_result() {
   result.effective.shape.n = 32;
   result.effective.shape.k = 64;
   result.effective.recipe.scaling = Scaling::None;
-  result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  result.effective.products.passes = engine::StepPasses::ForwardBackward;
   result.splits = {16, 0, 32};
   return result;
 }
@@ -38,8 +38,8 @@ TEST(StageWork, CountsEveryOperandOnceAndNoPadding) {
 TEST(StageWork, ScalesAndAccumulationCount) {
   engine::RunResult result = small_result();
   result.effective.recipe.scaling = Scaling::Block;  // W in 128x128 blocks, X and dY in 1x128
-  result.effective.linear.accumulate_wgrad = true;
-  result.effective.linear.wgrad_type = engine::ElementType::Fp32;
+  result.effective.products.accumulate_wgrad = true;
+  result.effective.products.wgrad_type = engine::ElementType::Fp32;
   result.effective.layers = 2;
   const auto fprop = stage_work(result, Stage::Fprop);
   ASSERT_TRUE(fprop.has_value());
@@ -79,7 +79,7 @@ TEST(StageWork, OfMixedRecipesOnlyTheEmulatedProjectionReadsWideOperands) {
   engine::RunRequest& request = result.effective;
   request.step = engine::StepKind::ExpertLayer;
   request.backend = engine::GemmBackend::CublasLtGrouped;
-  request.linear.passes = engine::StepPasses::Forward;
+  request.products.passes = engine::StepPasses::Forward;
   request.recipe.scaling = Scaling::Block;
   request.expert_layer.mixed_recipes = true;
   request.expert_layer.down_scaling = Scaling::Nvfp4;
@@ -126,7 +126,7 @@ TEST(StageWork, ADeviceQuantizesXAndDyOnceForAllLayers) {
   EXPECT_EQ(both->flop, 2 * (kX + 2 * kW + kDy));
   EXPECT_EQ(both->bytes,
             2 * kX + kXRowwise + kXColumnwise + 2 * (2 * kW + 2 * kWCopy) + 2 * kDy + kDyCopies);
-  result.effective.linear.passes = engine::StepPasses::Forward;
+  result.effective.products.passes = engine::StepPasses::Forward;
   const auto forward = stage_work(result, Stage::Quantize);
   ASSERT_TRUE(forward.has_value());
   EXPECT_EQ(forward->flop, kX + 2 * kW);
@@ -135,7 +135,7 @@ TEST(StageWork, ADeviceQuantizesXAndDyOnceForAllLayers) {
 
 TEST(StageWork, TheCpuQuantizesThemInEachLayerFromElementsAsTheyAre) {
   engine::RunResult result = quantizing_result(engine::GemmBackend::CpuReference);
-  result.effective.linear.passes = engine::StepPasses::Forward;
+  result.effective.products.passes = engine::StepPasses::Forward;
   result.effective.activations = engine::SyntheticInput{.element = engine::ElementType::Fp32};
   const auto forward = stage_work(result, Stage::Quantize);
   ASSERT_TRUE(forward.has_value());
@@ -144,13 +144,13 @@ TEST(StageWork, TheCpuQuantizesThemInEachLayerFromElementsAsTheyAre) {
   // A file's element type is not in the recording.
   result.effective.activations = engine::FileInput{.path = "x.npy", .tensor = ""};
   EXPECT_EQ(stage_work(result, Stage::Quantize), std::nullopt);
-  result.effective.linear.passes = engine::StepPasses::Backward;  // does not read it
+  result.effective.products.passes = engine::StepPasses::Backward;  // does not read it
   EXPECT_NE(stage_work(result, Stage::Quantize), std::nullopt);
 }
 
 TEST(StageWork, ABackwardOnlyStepQuantizesOnlyItsGradient) {
   engine::RunResult result = quantizing_result(engine::GemmBackend::CublasLtGrouped);
-  result.effective.linear.passes = engine::StepPasses::Backward;
+  result.effective.products.passes = engine::StepPasses::Backward;
   const auto backward = stage_work(result, Stage::Quantize);
   ASSERT_TRUE(backward.has_value());
   EXPECT_EQ(backward->flop, 2 * kDy);
@@ -159,8 +159,8 @@ TEST(StageWork, ABackwardOnlyStepQuantizesOnlyItsGradient) {
 
 TEST(StageWork, KeptWeightsAreNotQuantizedAgain) {
   engine::RunResult result = quantizing_result(engine::GemmBackend::CublasLtGrouped);
-  result.effective.linear.passes = engine::StepPasses::Forward;
-  result.effective.linear.weight_reuse = 3;
+  result.effective.products.passes = engine::StepPasses::Forward;
+  result.effective.products.weight_reuse = 3;
   const double x = 2 * kX + kXRowwise;
   const double all = x + 2 * (2 * kW + kWCopy);
   const std::pair<int, double> expected[] = {{-1, all}, {0, all}, {1, x}, {2, x}, {3, all}, {4, x}};
@@ -193,18 +193,18 @@ TEST(StageWork, PermutingReadsAndWritesTokensAndRowsOnce) {
   // Yt and dXt of each; the latter without probabilities.
   EXPECT_DOUBLE_EQ(stage_work(result, Stage::Unpermute)->bytes,
                    2 * (2 * tokens + 2 * rows + 3 * number));
-  request.linear.passes = engine::StepPasses::Forward;
+  request.products.passes = engine::StepPasses::Forward;
   EXPECT_DOUBLE_EQ(stage_work(result, Stage::Permute)->bytes, tokens + rows + 2 * number);
-  request.linear.passes = engine::StepPasses::Backward;
+  request.products.passes = engine::StepPasses::Backward;
   EXPECT_DOUBLE_EQ(stage_work(result, Stage::Unpermute)->bytes, 2 * (tokens + rows + number));
   EXPECT_TRUE(roofline_points(result, {}).empty());
 }
 
 TEST(StageWork, APassThatDoesNotRunHasNoWork) {
   engine::RunResult result = small_result();
-  result.effective.linear.passes = engine::StepPasses::Forward;
+  result.effective.products.passes = engine::StepPasses::Forward;
   EXPECT_EQ(stage_work(result, Stage::Dgrad), std::nullopt);
-  result.effective.linear.passes = engine::StepPasses::Backward;
+  result.effective.products.passes = engine::StepPasses::Backward;
   EXPECT_EQ(stage_work(result, Stage::Fprop), std::nullopt);
 }
 
@@ -240,8 +240,8 @@ TEST(Roofline, RateIsWorkByMedianTime) {
 TEST(Roofline, ARateOfQuantizationIsOfIterationsWithTheSameWork) {
   engine::RunResult result = small_result();
   result.effective.recipe.scaling = Scaling::Block;
-  result.effective.linear.passes = engine::StepPasses::Forward;
-  result.effective.linear.weight_reuse = 2;
+  result.effective.products.passes = engine::StepPasses::Forward;
+  result.effective.products.weight_reuse = 2;
   Activity activity;
   activity.records = {
       busy_record(0, 0, 1000, Stage::Quantize), busy_record(1, 2000, 2100, Stage::Quantize),
