@@ -8,8 +8,9 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/expertscope
 build_packages=(build-essential cmake ninja-build pkg-config libimgui-dev libstb-dev libglfw3-dev libgl-dev
                 libopengl-dev libprotobuf-dev protobuf-compiler libsqlite3-dev libzstd-dev libopenblas-dev
                 libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libpng-dev fonts-inter
-                fonts-jetbrains-mono libgl1-mesa-dri xvfb python3 python3-pip python3-venv ca-certificates)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev xdotool sqlite3)
+                fonts-jetbrains-mono libgl1-mesa-dri openssh-client xvfb python3 python3-pip python3-venv ca-certificates)
+# openssh-server: the machine that remote workers are tested on, with a configuration of its own.
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev openssh-server procps xdotool sqlite3)
 # Installed where the distribution has it; without it the test that needs it is skipped by name.
 optional_test_packages=(chromium-headless-shell)
 fuzz_packages=(clang libclang-rt-dev libomp-dev)

@@ -26,6 +26,8 @@ void add_bench_command(CLI::App& program, Action& chosen);
 void add_doctor_command(CLI::App& program, Action& chosen);
 void add_list_command(CLI::App& program, Action& chosen);
 void add_export_command(CLI::App& program, Action& chosen);
+void add_connect_command(CLI::App& program, Action& chosen);
+void add_bundle_command(CLI::App& program, Action& chosen);
 
 /// Writes the error to stderr, with options named as the user typed them. A failed device or worker
 /// is not the user's mistake and gets the other exit code.

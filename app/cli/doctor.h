@@ -32,7 +32,7 @@ class DoctorProgress {
 };
 
 /// A runner for this worker, with the requested limits.
-WorkerRunner::Options runner_options(const WorkerChoice& worker);
+engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker);
 
 /// Writes the error to stderr; always kCouldNotRun.
 int could_not_run(const engine::Error& error);

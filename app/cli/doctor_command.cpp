@@ -32,8 +32,9 @@
 
 namespace app::cli {
 
-WorkerRunner::Options runner_options(const WorkerChoice& worker) {
-  WorkerRunner::Options options{.worker = worker.command,
+engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker) {
+  ENGINE_ASSIGN(WorkerCommand command, worker.reached());
+  WorkerRunner::Options options{.worker = std::move(command),
                                 .allowed_libraries = worker.allowed_libraries};
   if (worker.timeout_seconds) {
     const double limit = *worker.timeout_seconds;
@@ -205,9 +206,10 @@ int examine(const DoctorOptions& options) {
   if (engine::Status known = choice.check_libraries_of_files(); !known.ok()) {
     return could_not_run(known.error());
   }
-  WorkerRunner::Options worker = runner_options(choice);
-  worker.core_dump_folder = options.core_dump_folder;
-  WorkerRunner runner(std::move(worker));
+  engine::Result<WorkerRunner::Options> worker = runner_options(choice);
+  if (!worker.ok()) return could_not_run(worker.error());
+  worker.value().core_dump_folder = options.core_dump_folder;
+  WorkerRunner runner(std::move(worker).value());
   profiling::DoctorReport so_far;
   const engine::Result<profiling::DoctorReport> report = [&] {
     const InterruptWatch interrupt;

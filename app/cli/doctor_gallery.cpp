@@ -139,7 +139,8 @@ engine::Result<RecordedVisit> visit_case(const HazardCase& one, const GalleryOpt
   VisitOptions visit_options;
   visit_options.prove = true;
   visit_options.deadline_seconds = options.deadline_seconds;
-  WorkerRunner runner(runner_options(options.worker));
+  ENGINE_ASSIGN(WorkerRunner::Options worker, runner_options(options.worker));
+  WorkerRunner runner(std::move(worker));
   ENGINE_ASSIGN(profiling::DoctorReport report,
                 visit(
                     subject, visit_options, facts, runner,

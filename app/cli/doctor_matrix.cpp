@@ -35,7 +35,8 @@ struct MatrixOptions {
 };
 
 /// The worker of one cell, with the cell's library.
-WorkerRunner::Options runner_of(const MatrixOptions& options, const MatrixCell& cell) {
+engine::Result<WorkerRunner::Options> runner_of(const MatrixOptions& options,
+                                                const MatrixCell& cell) {
   WorkerChoice worker = options.worker;
   worker.command.cublaslt = cell.library;
   return runner_options(worker);
@@ -48,8 +49,9 @@ engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCel
   row.cell = cell;
   row.replays = options.experiment.replays;
   row.date = date_text();
+  ENGINE_ASSIGN(WorkerRunner::Options worker, runner_of(options, cell));
   const engine::Result<ExperimentRunner::Reply> reply =
-      WorkerRunner(runner_of(options, cell))
+      WorkerRunner(std::move(worker))
           .run({.request = request_of(cell), .gallery_case = {}, .healthy = false},
                options.experiment, {}, interrupt.flag());
   if (!reply.ok()) {

@@ -18,7 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kWidth = 96;     // columns of a report
 constexpr std::size_t kMostRows = 64;  // of its tables
-constexpr std::size_t kBarCells = 16;
 constexpr std::size_t kBoardCells = 40;
 constexpr std::chrono::milliseconds kStill{300};  // a replay without progress for this long
 constexpr std::chrono::milliseconds kRedraw{100};

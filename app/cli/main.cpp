@@ -284,6 +284,8 @@ int main(int argc, char** argv) {
   app::cli::add_doctor_command(program, chosen);
   app::cli::add_list_command(program, chosen);
   app::cli::add_export_command(program, chosen);
+  app::cli::add_connect_command(program, chosen);
+  app::cli::add_bundle_command(program, chosen);
 
   std::vector<std::string> arguments(argv + 1, argv + argc);
   app::cli::note_typed_words(arguments);

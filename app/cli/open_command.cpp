@@ -46,8 +46,10 @@ int open_window(OpenOptions& options) {
     options.window.initial_request_json = std::move(text).value();
   }
   // An invalid machine name should be reported here, not in a window.
-  if (const auto argv = options.worker.command.argv(); !argv.ok()) return report(argv.error());
-  options.window.worker = options.worker.command;
+  const engine::Result<WorkerCommand> worker = options.worker.reached();
+  if (!worker.ok()) return report(worker.error());
+  if (const auto argv = worker.value().argv(); !argv.ok()) return report(argv.error());
+  options.window.worker = worker.value();
   options.window.initial_request_file = options.request_file;
   options.window.allowed_libraries = options.worker.allowed_libraries;
   options.window.width = options.size.first;

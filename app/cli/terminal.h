@@ -57,6 +57,7 @@ std::string date_text();
 
 /// Share of the work that is done, 0 to 1, whatever was reported. NaN is 0.
 double share_within(double fraction);
+inline constexpr std::size_t kBarCells = 16;
 /// "[######......]"
 std::string bar_text(double fraction, std::size_t cells);
 

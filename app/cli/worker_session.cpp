@@ -14,18 +14,55 @@
 
 namespace app::cli {
 
-void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
-  constexpr const char* kGroup = "Worker";
-  CLI::Option* local = app.add_option("--worker", command.program,
-                                      "Worker program (default: the one next to this program)")
-                           ->option_text("PATH")
-                           ->group(kGroup);
-  app.add_option_function<std::string>(
-         "--remote", [this](const std::string& host) { command.remote = host; },
-         "Run on this machine through ssh; it needs the worker on PATH")
-      ->option_text("HOST")
+namespace {
+
+constexpr const char* kGroup = "Worker";
+
+}  // namespace
+
+void WorkerChoice::add_machine_to(CLI::App& app, HostIs host) {
+  machine = std::make_shared<RemoteMachine>();
+  const auto name = [this](const std::string& given) {
+    command.remote = given;
+    machine->options.host = given;
+  };
+  constexpr const char* kMachine =
+      "Run on this machine, as ssh names it; the worker is sent there if it has not been";
+  if (host == HostIs::Option) {
+    app.add_option_function<std::string>("--remote", name, kMachine)
+        ->option_text("HOST")
+        ->group(kGroup);
+  } else {
+    app.add_option_function<std::string>("host", name, "The machine, as ssh names it")
+        ->option_text("HOST")
+        ->required();
+  }
+  app.add_option("--remote-gpu", machine->options.gpu,
+                 "GPU of that machine, as nvidia-smi counts them (default: all are visible)")
+      ->option_text("INDEX")
       ->group(kGroup)
-      ->excludes(local);
+      ->check(at_least(0));
+  app.add_option(
+         "--remote-cublaslt", machine->options.library,
+         "How that machine gets cuBLASLt: fetch (there, from PyPI), send (from here), skip, "
+         "or automatic, which tries them in this order (default: automatic)")
+      ->option_text("HOW")
+      ->group(kGroup)
+      ->transform(enumerator(engine::kType<ProvideLibrary>));
+  app.add_option("--launcher", machine->options.launcher,
+                 "Words that start the worker there, such as srun --gpus=1: one option per word")
+      ->option_text("WORD")
+      ->group(kGroup)
+      ->allow_extra_args(false);
+}
+
+void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
+  app.add_option("--worker", command.program,
+                 "Worker program (default: the one next to this program); with --remote, a program "
+                 "that is there already")
+      ->option_text("PATH")
+      ->group(kGroup);
+  add_machine_to(app, HostIs::Option);
   if (with_library) {
     app.add_option("--cublaslt", command.cublaslt, "cuBLASLt library the worker loads")
         ->option_text("PATH")
@@ -85,7 +122,8 @@ WorkerSession::WorkerSession(std::vector<std::string> argv, const WorkerChoice& 
       link_({.argv = std::move(argv), .wake = {}, .allowed_libraries = choice.allowed_libraries}) {}
 
 engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const WorkerChoice& choice) {
-  ENGINE_ASSIGN(std::vector<std::string> argv, choice.command.argv());
+  ENGINE_ASSIGN(const WorkerCommand command, choice.reached());
+  ENGINE_ASSIGN(std::vector<std::string> argv, command.argv());
   std::unique_ptr<WorkerSession> session(new WorkerSession(std::move(argv), choice));
   ENGINE_ASSIGN(
       LinkEvent greeting,

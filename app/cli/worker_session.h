@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/cli/remote_machine.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/waiting_link.h"
@@ -21,6 +22,9 @@ namespace app::cli {
 /// Which worker a command uses, and how long it waits for one that shows no progress.
 struct WorkerChoice {
   WorkerCommand command;
+  /// Of --remote. Unless --worker names a program there, the machine is reached, and the worker
+  /// sent, when it is first needed. Copies of this choice share the connection.
+  std::shared_ptr<RemoteMachine> machine = {};
   std::optional<double> timeout_seconds = {};  // 0 = forever; nullopt = the default in the help
   /// cuBLASLt libraries that orders may name: those of the user's options, including
   /// --allow-library.
@@ -32,6 +36,15 @@ struct WorkerChoice {
   /// What was read from files. A library that is not allowed and not the worker's own makes
   /// WorkerSession::start() fail: a file must not decide whose code runs.
   std::vector<NamedLibrary> libraries_of_files = {};
+
+  /// The command of the worker, once its machine is reached.
+  engine::Result<WorkerCommand> reached() const {
+    const bool sends_worker = command.remote && command.program.empty() && machine != nullptr;
+    return sends_worker ? machine->reached(command) : engine::Result<WorkerCommand>(command);
+  }
+  /// How the machine is named: --remote HOST, or HOST by itself.
+  enum class HostIs { Option, Positional };
+  void add_machine_to(CLI::App& app, HostIs host);
 
   enum class Waits { ForWorker, InWindow };
   /// Without the library for commands that choose among several; without the timeout for the

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -21,14 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string cache_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return cache;
-  }
-  const char* home = std::getenv("HOME");
-  return home == nullptr ? std::string() : std::string(home) + "/.cache";
-}
-
 }  // namespace
 
 engine::Result<std::vector<profiling::LibraryFact>> shipped_facts() {
@@ -36,9 +27,8 @@ engine::Result<std::vector<profiling::LibraryFact>> shipped_facts() {
 }
 
 std::string fetched_library(const std::string& version) {
-  const std::string cache = cache_folder();
-  return cache.empty() ? cache
-                       : cache + "/expertscope/cublas/" + version + "/lib/libcublasLt.so.13";
+  const std::string cache = user_cache_folder();
+  return cache.empty() ? cache : cache + "/cublas/" + version + "/lib/libcublasLt.so.13";
 }
 
 engine::Result<std::string> fetch_library(const std::string& version,

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "engine/gemm/library_file.h"
+
 namespace app {
 namespace fs = std::filesystem;
 
@@ -16,6 +18,10 @@ std::string executable_folder() {
 std::string worker_program() { return executable_folder() + "/expertscope-worker"; }
 
 std::string guard_program() { return executable_folder() + "/expertscope-guard"; }
+
+std::string askpass_program() { return executable_folder() + "/expertscope-askpass"; }
+
+std::string user_cache_folder() { return engine::cublaslt_places().cache_folder; }
 
 std::string assets_folder() {
   if (const char* chosen = std::getenv("EXPERTSCOPE_ASSETS"); chosen != nullptr && *chosen != '\0')

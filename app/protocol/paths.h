@@ -14,6 +14,10 @@ std::string executable_folder();
 std::string worker_program();
 /// expertscope-guard next to the running executable.
 std::string guard_program();
+/// expertscope-askpass next to the running executable.
+std::string askpass_program();
+/// $XDG_CACHE_HOME/expertscope or ~/.cache/expertscope; empty without a home folder.
+std::string user_cache_folder();
 /// $EXPERTSCOPE_ASSETS, else <exe>/../share/expertscope (installed), else <exe>/../../assets (build
 /// tree). The first that exists; the last if none does, so that errors name a path.
 std::string assets_folder();

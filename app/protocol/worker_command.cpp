@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/protocol/paths.h"
 #include "app/protocol/terminal_text.h"
@@ -10,9 +11,7 @@
 namespace app {
 namespace {
 
-/// Accepts "user@host", "ssh://user@host:port", an IPv6 address with its zone, or an alias from the
-/// ssh configuration. ssh passes it to programs of that configuration (ProxyCommand's %h) through a
-/// shell.
+/// ssh passes the name to programs of its configuration (ProxyCommand's %h) through a shell.
 bool names_a_machine(std::string_view destination) {
   const auto allowed = [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -25,6 +24,25 @@ bool names_a_machine(std::string_view destination) {
 }
 
 }  // namespace
+
+engine::Status check_machine_name(std::string_view destination) {
+  if (names_a_machine(destination)) return {};
+  return engine::Error{engine::ErrorCode::InvalidArgument,
+                       fmt::format("'{}' is not a machine name, which may only have letters, "
+                                   "digits and . _ - @ : % [ ] /; "
+                                   "give any other machine an alias (Host) in ~/.ssh/config",
+                                   terminal_text(destination))};
+}
+
+std::vector<std::string> ssh_argv(const std::vector<std::string>& options,
+                                  const std::string& destination, std::string command) {
+  // BatchMode: a password prompt would wait on a terminal that the worker's process group cannot
+  // read. After "--" ssh does not treat anything as an option.
+  std::vector<std::string> argv = {"ssh", "-T", "-o", "BatchMode=yes"};
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.insert(argv.end(), {"--", destination, std::move(command)});
+  return argv;
+}
 
 std::string shell_quoted(std::string_view word) {
   // Within single quotes every character except the quote stands for itself.
@@ -43,7 +61,7 @@ std::string shell_word(std::string_view word) {
 }
 
 engine::Result<std::vector<std::string>> WorkerCommand::argv() const {
-  std::vector<std::string> words;
+  std::vector<std::string> words = launcher;
   if (!environment.empty()) {
     words.emplace_back(remote ? "env" : "/usr/bin/env");
     words.insert(words.end(), environment.begin(), environment.end());
@@ -60,22 +78,14 @@ engine::Result<std::vector<std::string>> WorkerCommand::argv() const {
                                      terminal_text(word))};
   }
   if (!remote) return words;
-  if (!names_a_machine(*remote)) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("'{}' is not a machine name, which may only have letters, "
-                                     "digits and . _ - @ : % [ ] /; "
-                                     "give any other machine an alias (Host) in ~/.ssh/config",
-                                     terminal_text(*remote))};
-  }
+  ENGINE_TRY(check_machine_name(*remote));
   // ssh joins the words after the destination with blanks, and the login shell there parses them.
   std::string command;
   for (const std::string& word : words) {
     if (!command.empty()) command += ' ';
     command += shell_quoted(word);
   }
-  // BatchMode: a password prompt would wait on a terminal that the worker's process group cannot
-  // read. After "--" ssh does not treat anything as an option.
-  return std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "--", *remote, command};
+  return ssh_argv(ssh_options, *remote, std::move(command));
 }
 
 }  // namespace app

@@ -55,6 +55,15 @@ std::string host_name() {
 
 }  // namespace
 
+std::string worker_version() {
+#ifdef EXPERTSCOPE_WITH_CUDA
+  constexpr const char* kKinds = "CPU and CUDA";
+#else
+  constexpr const char* kKinds = "CPU";
+#endif
+  return fmt::format("expertscope-worker {}, {}", kProgramVersion, kKinds);
+}
+
 RunPower::RunPower(const std::string& pci_bus_id) : sampler_({.pci_bus_id = pci_bus_id}) {
   sampler_.rest(true);
 }

@@ -37,6 +37,9 @@ class RunPower {
   profiling::PowerSampler sampler_;
 };
 
+/// "expertscope-worker 0.1.0, CPU and CUDA".
+std::string worker_version();
+
 class Backends {
  public:
   explicit Backends(const BackendOptions& options);

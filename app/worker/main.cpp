@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
       "!--no-tracing", options.tracing,
       "Leave CUPTI out of the process: runs have no activity records, and graphs replay as in a "
       "program without a tracer");
-  program.set_version_flag("--version", std::string("expertscope-worker ") + app::kProgramVersion);
+  program.set_version_flag("--version", app::worker_version());
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -74,7 +74,4 @@ class LibraryFile {
   bool hashed_ = false;
 };
 
-/// In hexadecimal. Reads from the descriptor's start, wherever its offset is. Io.
-Result<std::string> sha256_of(int descriptor);
-
 }  // namespace engine

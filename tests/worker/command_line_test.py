@@ -396,7 +396,8 @@ class Run(CommandLine):
             file.write('#!/bin/sh\nprintf "%s\\n" "$@" > "$0.arguments"\n'
                        f'exec "{os.path.dirname(PROGRAM)}/expertscope-worker" --backend cpu\n')
         os.chmod(stand_in, 0o755)
-        out = json.loads(self.ok("run", "--remote", "user@host", *SMALL, "--json", env={
+        there = ["--remote", "user@host", "--worker", "expertscope-worker"]
+        out = json.loads(self.ok("run", *there, *SMALL, "--json", env={
             "PATH": self._folder.name + os.pathsep + os.environ["PATH"]}))
         self.assertEqual(len(out["result"]["iterations"]), 2)
         with open(stand_in + ".arguments") as file:
@@ -405,7 +406,7 @@ class Run(CommandLine):
         # A routing is a file of the other machine: one of that name here is not looked at.
         os.remove(stand_in + ".arguments")
         np.save(self.path("routing.npy"), np.array([[[0, 1]] * 768] * 4))
-        said = self.refused(1, "run", "--remote", "user@host", *SMALL, "--recorded-routing", self.path("routing.npy"),
+        said = self.refused(1, "run", *there, *SMALL, "--recorded-routing", self.path("routing.npy"),
                             env={"PATH": self._folder.name + os.pathsep + os.environ["PATH"]})
         self.assertTrue(os.path.exists(stand_in + ".arguments"), said)
 

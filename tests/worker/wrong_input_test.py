@@ -65,7 +65,6 @@ CASES = [
     ([*RUN, "--seed"], "--seed needs a value; see expertscope run --help"),
     ([*RUN, "--seed", 1, "--seed", 2], "--seed was given 2 times (1, 2); give it once"),
     ([*RUN, "--json=maybe"], "--json is only given or left out; it takes no value"),
-    ([*RUN, "--remote", "a", "--worker", "b"], "excludes --remote: leave out one of them"),
     (["quantize", *CPU, "--input", DUMP, "--dmp", "q"], "quantize has no option --dmp (did you mean '--dump'?)"),
     (["doctor", "gallery", "--fil", "x"], "doctor gallery has no option --fil (did you mean '--file'?)"),
     (["ab", "--a", REQUEST], "--b is required; see expertscope ab --help"),

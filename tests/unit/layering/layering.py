@@ -36,6 +36,7 @@ ORDER = (
     ("profiling/compare",),
     ("app/protocol",),
     ("app/doctor", "app/sweep"),
+    ("app/remote",),
     ("app/plot",),
     ("app/page",),
     ("app/controllers", "app/worker"),
@@ -65,6 +66,7 @@ WINDOW_MAY_USE = (
     "app/page/",
     "app/plot/",
     "app/protocol/",
+    "app/remote/",
     "app/sweep/",
     "engine/gemm/library_file.h",
     "engine/gemm/support.h",
@@ -163,7 +165,8 @@ ONE_PLACE = (
         ("app/",),
         re.compile(r'"(/usr/bin/)?ssh"'),
         "remote commands are made by app/protocol/worker_command.h, which quotes",
-        ("app/protocol/worker_command.cpp",),
+        # The connection that they share passes no command.
+        ("app/protocol/worker_command.cpp", "app/remote/ssh_connection.cpp"),
     ),
     (
         PRODUCT,

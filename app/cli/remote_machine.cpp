@@ -1,0 +1,89 @@
+#include "app/cli/remote_machine.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "app/cli/terminal.h"
+#include "app/protocol/terminal_text.h"
+#include "engine/model/unique_fd.h"
+
+namespace app::cli {
+namespace {
+
+constexpr std::size_t kMaxAnswer = 1024;
+
+/// What is typed is not shown while this object lives.
+class HiddenInput {
+ public:
+  explicit HiddenInput(int terminal) : terminal_(terminal) {
+    if (::tcgetattr(terminal_, &before_) != 0) return;
+    changed_ = true;
+    termios hidden = before_;
+    hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    ::tcsetattr(terminal_, TCSAFLUSH, &hidden);
+  }
+  ~HiddenInput() {
+    if (changed_) ::tcsetattr(terminal_, TCSAFLUSH, &before_);
+  }
+  HiddenInput(const HiddenInput&) = delete;
+  HiddenInput& operator=(const HiddenInput&) = delete;
+
+ private:
+  int terminal_;
+  bool changed_ = false;
+  termios before_{};
+};
+
+void write_to(int terminal, std::string_view text) {
+  static_cast<void>(::write(terminal, text.data(), text.size()) > 0);
+}
+
+}  // namespace
+
+AskUser ask_on_terminal() {
+  return [](const SshQuestion& question) -> std::optional<std::string> {
+    const engine::UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
+    if (!terminal.valid()) return std::nullopt;
+    write_to(terminal.get(), "\r" + terminal_text(question.text) + ' ');
+    std::string answer;
+    {
+      std::optional<HiddenInput> hidden;
+      if (question.kind == SshQuestion::Kind::Secret) hidden.emplace(terminal.get());
+      char byte = 0;
+      while (::read(terminal.get(), &byte, 1) == 1 && byte != '\n' && answer.size() < kMaxAnswer) {
+        answer += byte;
+      }
+    }
+    if (question.kind == SshQuestion::Kind::Secret) write_to(terminal.get(), "\n");
+    return answer;
+  };
+}
+
+engine::Result<WorkerCommand> RemoteMachine::reached(const WorkerCommand& command) {
+  if (!connected_) {
+    ProgressLine line;
+    const auto report = [&](const StepReport& step) {
+      if (step.state != StepReport::State::Doing) return;
+      const std::string text = fmt::format("{}: {}", options.host, step.words);
+      line.show(
+          step.fraction > 0 ? fmt::format("{} {}", bar_text(step.fraction, kBarCells), text) : text,
+          text);
+    };
+    ENGINE_ASSIGN(
+        connected_,
+        connect_machine(options, {.report = report, .ask = ask_on_terminal(), .stop = {}}));
+  }
+  WorkerCommand reached = connected_->worker;
+  reached.arguments = command.arguments;
+  reached.cublaslt = command.cublaslt;
+  reached.backend = command.backend;
+  reached.environment.insert(reached.environment.end(), command.environment.begin(),
+                             command.environment.end());
+  return reached;
+}
+
+}  // namespace app::cli

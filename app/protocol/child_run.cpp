@@ -1,0 +1,154 @@
+#include "app/protocol/child_run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <ctime>
+#include <memory>
+#include <string_view>
+
+#include "app/protocol/child_process.h"
+#include "app/protocol/descriptor.h"
+
+namespace app {
+namespace {
+
+constexpr int kPollMs = 20;
+constexpr std::size_t kMaxOutput = std::size_t{1} << 20;
+constexpr std::size_t kMaxErrors = std::size_t{16} << 10;
+constexpr std::size_t kChunk = std::size_t{64} << 10;
+
+/// A program that ends before it has read its input must not end this one.
+class NoBrokenPipeSignal {
+ public:
+  NoBrokenPipeSignal() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoBrokenPipeSignal() {
+    constexpr timespec kAtOnce{};
+    if (!sigismember(&before_, SIGPIPE)) ::sigtimedwait(&pipe_, nullptr, &kAtOnce);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoBrokenPipeSignal(const NoBrokenPipeSignal&) = delete;
+  NoBrokenPipeSignal& operator=(const NoBrokenPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
+/// What has not been written of the input yet.
+class Input {
+ public:
+  Input(const ChildRun& run, UniqueFd& pipe) : run_(run), pipe_(pipe), held_(run.input) {
+    if (held_.empty() && run.input_file < 0) pipe_.reset();
+  }
+  int descriptor() const { return pipe_.get(); }
+  void write_some() {
+    if (held_.empty() && !read_more()) return pipe_.reset();
+    const ssize_t count = ::write(pipe_.get(), held_.data(), held_.size());
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count < 0) return pipe_.reset();
+    held_.remove_prefix(static_cast<std::size_t>(count));
+    written_ += static_cast<std::uint64_t>(count);
+    if (run_.sent) run_.sent(written_);
+    if (held_.empty() && run_.input_file < 0) pipe_.reset();
+  }
+
+ private:
+  bool read_more() {
+    if (run_.input_file < 0) return false;
+    const ssize_t count = ::read(run_.input_file, chunk_.data(), chunk_.size());
+    if (count <= 0) return false;
+    held_ = {chunk_.data(), static_cast<std::size_t>(count)};
+    return true;
+  }
+
+  const ChildRun& run_;
+  UniqueFd& pipe_;
+  std::string_view held_;
+  std::uint64_t written_ = 0;
+  std::array<char, kChunk> chunk_;
+};
+
+/// One stream of the program: lines to their receiver, or text to where it is collected.
+class Output {
+ public:
+  Output(int descriptor, const std::function<void(const std::string&)>& line)
+      : descriptor_(descriptor), line_(line) {}
+  int descriptor() const { return descriptor_; }
+  void read_some() {
+    std::array<char, kChunk> bytes;
+    const ssize_t count = ::read(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count <= 0) {
+      descriptor_ = -1;
+      return;
+    }
+    const std::string_view some(bytes.data(), static_cast<std::size_t>(count));
+    if (line_) {
+      for (const std::string& one : splitter_.append(some)) line_(one);
+    } else {
+      text_ += some;
+    }
+  }
+  void finish() {
+    if (!line_) return;
+    if (const std::string rest = splitter_.rest(); !rest.empty()) line_(rest);
+  }
+  std::string& text() { return text_; }
+
+ private:
+  int descriptor_;
+  const std::function<void(const std::string&)>& line_;
+  LineSplitter splitter_;
+  std::string text_;
+};
+
+}  // namespace
+
+engine::Result<std::optional<ChildEnd>> run_child(const ChildRun& run) {
+  const NoBrokenPipeSignal blocked;
+  ENGINE_ASSIGN(const std::unique_ptr<ChildProcess> child, ChildProcess::start(run.argv));
+  const auto input = std::make_unique<Input>(run, child->input);
+  Output output(child->output.get(), run.output_line);
+  Output errors(child->errors.get(), run.error_line);
+  const auto pass_on = [&](int milliseconds) {
+    std::array<pollfd, 3> pipes = {{{input->descriptor(), POLLOUT, 0},
+                                    {output.descriptor(), POLLIN, 0},
+                                    {errors.descriptor(), POLLIN, 0}}};
+    if (::poll(pipes.data(), pipes.size(), milliseconds) <= 0) return false;
+    if (pipes[0].revents != 0) input->write_some();
+    if (pipes[1].revents != 0) output.read_some();
+    if (pipes[2].revents != 0) errors.read_some();
+    if (output.text().size() > kMaxOutput) output.text().resize(kMaxOutput);
+    if (errors.text().size() > kMaxErrors) {
+      errors.text().erase(0, errors.text().size() - kMaxErrors);
+    }
+    return pipes[1].revents != 0 || pipes[2].revents != 0;
+  };
+  const auto stopped = [&] { return run.stop && run.stop(); };
+  while (!stopped()) {
+    if (pass_on(kPollMs)) continue;
+    std::optional<std::string> end = child->try_reap();
+    if (!end) continue;
+    while (!stopped() && pass_on(0)) {
+    }
+    output.finish();
+    errors.finish();
+    return std::optional(ChildEnd{.how = *std::move(end),
+                                  .output = std::move(output.text()),
+                                  .errors = std::move(errors.text())});
+  }
+  child->kill_all();
+  return std::optional<ChildEnd>();
+}
+
+}  // namespace app

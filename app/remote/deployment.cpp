@@ -1,0 +1,326 @@
+#include "app/remote/deployment.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "app/doctor/library_versions.h"
+#include "app/protocol/paths.h"
+#include "app/protocol/terminal_text.h"
+#include "app/remote/worker_bundle.h"
+#include "engine/gemm/library_file.h"
+#include "engine/input/regular_file.h"
+#include "profiling/document/quantity.h"
+
+namespace app {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::Error;
+using engine::ErrorCode;
+using State = StepReport::State;
+
+// Scripts for `sh -c`, each on one line because csh takes no line breaks in quotes, and without
+// '!'. $1: the folder that is made, $2: the SHA-256 of its MANIFEST (of the library). They read an
+// archive from standard input and leave nothing behind if they fail.
+constexpr std::string_view kReceiveBundle =
+    "umask 077; mkdir -p \"${1%/*}\" && t=$(mktemp -d \"${1%/*}/.incoming-XXXXXX\") || exit 1; "
+    "trap 'rm -rf \"$t\"' EXIT; trap 'exit 1' HUP INT TERM PIPE; "
+    "tar -xzf - -C \"$t\" --no-same-owner || exit 1; "
+    "if [ \"$(sha256sum <\"$t/MANIFEST\")\" = \"$2  -\" ] && (cd \"$t\" && sha256sum --quiet -c "
+    "MANIFEST >&2); then rm -rf \"$1\" && mv \"$t\" \"$1\"; else echo 'what arrived is not what "
+    "was "
+    "sent' >&2; exit 1; fi";
+constexpr std::string_view kReceiveLibrary =
+    "umask 077; mkdir -p \"${1%/*}\" && t=$(mktemp -d \"${1%/*}/.incoming-XXXXXX\") || exit 1; "
+    "trap 'rm -rf \"$t\"' EXIT; trap 'exit 1' HUP INT TERM PIPE; mkdir \"$t/lib\" && "
+    "gzip -dc >\"$t/lib/libcublasLt.so.13\" || exit 1; "
+    "if [ \"$(sha256sum <\"$t/lib/libcublasLt.so.13\")\" = \"$2  -\" ]; then rm -rf \"$1\" && mv "
+    "\"$t\" \"$1\"; else echo 'what arrived is not what was sent' >&2; exit 1; fi";
+constexpr std::string_view kRemoveFolders = "for one; do rm -rf \"$one\"; done";
+
+constexpr std::size_t kNameDigits = 64;
+constexpr std::uint64_t kUnpacked = 5;  // times the archive: more than was seen
+
+std::string script_command(std::string_view script, const std::vector<std::string>& arguments) {
+  std::string command = "sh -c " + shell_quoted(script) + " sh";
+  for (const std::string& one : arguments) command += ' ' + shell_quoted(one);
+  return command;
+}
+
+/// The last line that was printed; `otherwise` if none was.
+std::string last_line(std::string_view text, std::string_view otherwise) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  text = text.substr(text.rfind('\n') + 1);
+  return terminal_text(text.empty() ? otherwise : text);
+}
+
+std::string size_words(std::uint64_t bytes) { return profiling::bytes_text(bytes); }
+
+/// One connecting: its steps share the connection, the facts and the callbacks.
+class Connecting {
+ public:
+  Connecting(const ConnectOptions& options, const ConnectCallbacks& callbacks)
+      : options_(options), callbacks_(callbacks) {}
+
+  engine::Result<ConnectedMachine> run() {
+    ENGINE_TRY(ended(ConnectStep::Reach, reach()));
+    ENGINE_TRY(ended(ConnectStep::Look, look()));
+    ENGINE_TRY(ended(ConnectStep::Worker, provide_worker()));
+    ENGINE_TRY(ended(ConnectStep::Library, provide_library()));
+    ConnectedMachine made{.ssh = ssh_, .machine = machine_, .worker = {}};
+    made.worker.program = folder() + "/bin/expertscope-worker";
+    made.worker.remote = options_.host;
+    made.worker.ssh_options = ssh_->options();
+    made.worker.launcher = options_.launcher;
+    if (own_cxx_library_) {
+      made.worker.environment.push_back("LD_LIBRARY_PATH=" + folder() + "/lib/expertscope/c++");
+    }
+    if (options_.gpu >= 0) {
+      // By default CUDA counts the fastest device first; nvidia-smi counts by the bus.
+      made.worker.environment.emplace_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
+      made.worker.environment.push_back(fmt::format("CUDA_VISIBLE_DEVICES={}", options_.gpu));
+    }
+    return made;
+  }
+
+ private:
+  void report(ConnectStep step, State state, std::string words, double fraction = -1) const {
+    if (callbacks_.report) callbacks_.report({step, state, std::move(words), fraction});
+  }
+  engine::Status ended(ConnectStep step, const engine::Status& status) const {
+    if (!status.ok()) report(step, State::Failed, status.error().message);
+    return status;
+  }
+  std::string folder() const { return machine_.cache + '/' + bundle_.name; }
+
+  /// Runs a command there; an error unless it succeeds.
+  engine::Result<ChildEnd> perform(const std::string& command, ChildRun run,
+                                   std::string_view what) const {
+    run.stop = callbacks_.stop;
+    ENGINE_ASSIGN(std::optional<ChildEnd> end, ssh_->run(command, std::move(run)));
+    if (!end) return Error{ErrorCode::Cancelled, "connecting was cancelled"};
+    if (end->succeeded()) return *std::move(end);
+    return Error{ErrorCode::Device, fmt::format("{} failed on {}: {}", what, options_.host,
+                                                last_line(end->errors, "its command " + end->how))};
+  }
+
+  engine::Status reach() {
+    report(ConnectStep::Reach, State::Doing, "Connecting with ssh", 0);
+    ENGINE_ASSIGN(std::unique_ptr<SshConnection> ssh,
+                  SshConnection::open(options_.host, callbacks_.ask, callbacks_.stop));
+    ssh_ = std::move(ssh);
+    report(ConnectStep::Reach, State::Done, "Connected with ssh");
+    return {};
+  }
+
+  engine::Status look() {
+    report(ConnectStep::Look, State::Doing, "Packing the worker of this program", 0);
+    ENGINE_ASSIGN(bundle_, provide_bundle(callbacks_.stop));
+    report(ConnectStep::Look, State::Doing, "Looking at the machine", 0);
+    // `sh -s` reads the script from standard input, whichever shell the login shell is.
+    ENGINE_ASSIGN(const ChildEnd answer, perform("sh -s -- " + bundle_.name,
+                                                 {.argv = {}, .input = std::string(kLookScript)},
+                                                 "looking at the machine"));
+    ENGINE_ASSIGN(machine_, parse_machine(answer.output));
+    if (!machine_.cannot.empty()) {
+      return Error{ErrorCode::Device,
+                   fmt::format("no worker can be kept on {}: {}; set XDG_CACHE_HOME there to a "
+                               "folder that can hold programs",
+                               options_.host, machine_.cannot)};
+    }
+    const BundleFit fit = bundle_fit(machine_);
+    if (!fit.refused.empty()) {
+      return Error{ErrorCode::Unsupported,
+                   fmt::format("no worker runs on {}: {}", options_.host, fit.refused)};
+    }
+    own_cxx_library_ = fit.own_cxx_library;
+    if (options_.gpu >= 0 &&
+        std::ranges::find(machine_.gpus, options_.gpu, &GpuFacts::index) == machine_.gpus.end()) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("GPU {} is not on {}, which has {}: {}", options_.gpu, options_.host,
+                               machine_.gpus.size(), machine_words(machine_))};
+    }
+    report(ConnectStep::Look, State::Done, machine_words(machine_));
+    return {};
+  }
+
+  engine::Status provide_worker() {
+    remove_old_bundles();
+    if (machine_.has_bundle) {
+      report(ConnectStep::Worker, State::Done, "The worker is already there, unchanged");
+      return {};
+    }
+    const std::string size = size_words(bundle_.bytes);
+    ENGINE_TRY(has_room(kUnpacked * bundle_.bytes, "the worker"));
+    report(ConnectStep::Worker, State::Doing, "Sending the worker, " + size, 0);
+    ENGINE_ASSIGN(const engine::RegularFile archive, engine::RegularFile::open(bundle_.path));
+    ENGINE_TRY(perform(script_command(kReceiveBundle, {folder(), bundle_.name}),
+                       sending(archive, ConnectStep::Worker, "Sending the worker, " + size),
+                       "unpacking the worker"));
+    report(ConnectStep::Worker, State::Done, "Sent the worker, " + size);
+    return {};
+  }
+
+  /// Asked for before much is sent; what fills the disk meanwhile is reported by the command there.
+  engine::Status has_room(std::uint64_t bytes, std::string_view what) const {
+    const auto free = static_cast<std::uint64_t>(machine_.free_bytes);
+    if (free >= bytes) return {};
+    return Error{
+        ErrorCode::Device,
+        fmt::format("{} needs {} on {}, which has {} free in {}: make room, or set "
+                    "XDG_CACHE_HOME there to another folder",
+                    what, size_words(bytes), options_.host, size_words(free), machine_.cache)};
+  }
+
+  ChildRun sending(const engine::RegularFile& file, ConnectStep step, std::string words) const {
+    ChildRun run{.argv = {}, .input_file = file.descriptor()};
+    run.sent = [this, step, words = std::move(words),
+                all = static_cast<double>(std::max<std::size_t>(file.size(), 1)),
+                shown = -1.0](std::uint64_t bytes) mutable {
+      const double fraction = static_cast<double>(bytes) / all;
+      if (fraction - shown < 0.01 && fraction < 1) return;
+      shown = fraction;
+      report(step, State::Doing, words, fraction);
+    };
+    return run;
+  }
+
+  /// Bundles of other builds that no worker runs from. That some stay is no reason to fail.
+  void remove_old_bundles() const {
+    std::vector<std::string> old;
+    for (const std::string& name : machine_.bundles) {
+      const bool is_name = name.size() == kNameDigits &&
+                           name.find_first_not_of("0123456789abcdef") == std::string::npos;
+      const bool used = std::ranges::find(machine_.in_use, name) != machine_.in_use.end();
+      if (is_name && !used && name != bundle_.name) old.push_back(machine_.cache + '/' + name);
+    }
+    if (old.empty()) return;
+    static_cast<void>(
+        perform(script_command(kRemoveFolders, old), {.argv = {}}, "removing former workers").ok());
+  }
+
+  engine::Status provide_library() {
+    const std::string why_not = no_library_needed();
+    if (!why_not.empty()) {
+      report(ConnectStep::Library, State::Skipped, why_not);
+      return {};
+    }
+    const engine::PinnedLibrary& pinned = engine::pinned_libraries().back();
+    const std::string version(pinned.version);
+    if (std::ranges::find(machine_.cublaslt, version) != machine_.cublaslt.end()) {
+      report(ConnectStep::Library, State::Done,
+             fmt::format("cuBLASLt {} is already there", version));
+      return {};
+    }
+    std::string reasons;
+    const auto try_one = [&](ProvideLibrary way, auto&& provide) {
+      if (options_.library != ProvideLibrary::Automatic && options_.library != way) return false;
+      const engine::Status status = provide();
+      if (status.ok()) return true;
+      reasons += (reasons.empty() ? "" : "; ") + status.error().message;
+      return false;
+    };
+    if (try_one(ProvideLibrary::Fetch, [&] { return fetch_there(version); })) return {};
+    if (stopped()) return Error{ErrorCode::Cancelled, "connecting was cancelled"};
+    if (try_one(ProvideLibrary::Send, [&] { return send_from_here(version, pinned.sha256); }))
+      return {};
+    if (stopped()) return Error{ErrorCode::Cancelled, "connecting was cancelled"};
+    report(
+        ConnectStep::Library, State::Skipped,
+        fmt::format("No cuBLASLt {}: {}. The worker takes what it finds there", version, reasons));
+    return {};
+  }
+
+  bool stopped() const { return callbacks_.stop && callbacks_.stop(); }
+
+  /// Why the machine gets no cuBLASLt; empty = it should have it.
+  std::string no_library_needed() const {
+    if (machine_.gpus.empty() && machine_.driver.empty()) {
+      return "No NVIDIA GPU there: runs use its CPU";
+    }
+    if (!bundle_.cuda) {
+      return "The worker of this build has no CUDA: runs use the CPU there. Build with CUDA here "
+             "(app/run --cuda) to use its GPU";
+    }
+    if (options_.library == ProvideLibrary::Skip) {
+      return "cuBLASLt is left out, as requested: the worker takes what it finds there";
+    }
+    return {};
+  }
+
+  engine::Status fetch_there(const std::string& version) {
+    if (machine_.python.empty()) return Error{ErrorCode::NotFound, "there is no python3 there"};
+    const std::string words = fmt::format("Fetching cuBLASLt {} there", version);
+    report(ConnectStep::Library, State::Doing, words, 0);
+    ChildRun run{.argv = {}};
+    run.error_line = [&](const std::string& line) {
+      report(ConnectStep::Library, State::Doing, words + ": " + terminal_text(line));
+    };
+    ENGINE_TRY(perform(
+        script_command("exec python3 -I \"$1/share/expertscope/fetch_cublaslt.py\" \"$2\" \"$3\"",
+                       {folder(), version, machine_.cache + "/cublas/" + version}),
+        std::move(run), "fetching cuBLASLt from PyPI"));
+    report(ConnectStep::Library, State::Done, fmt::format("Fetched cuBLASLt {} there", version));
+    return {};
+  }
+
+  engine::Status send_from_here(const std::string& version, std::string_view sha256) {
+    const std::string library = fetched_library(version);
+    std::error_code error;
+    if (library.empty() || !fs::is_regular_file(library, error)) {
+      return Error{ErrorCode::NotFound,
+                   fmt::format("cuBLASLt {} is not in the cache here either", version)};
+    }
+    ENGINE_TRY(engine::LibraryFile::open(library));  // it is the pinned one
+    const std::string packed = library + ".gz";
+    report(ConnectStep::Library, State::Doing, fmt::format("Compressing cuBLASLt {}", version), 0);
+    ENGINE_TRY(compress(library, packed));
+    ENGINE_ASSIGN(const engine::RegularFile archive, engine::RegularFile::open(packed));
+    const std::string words =
+        fmt::format("Sending cuBLASLt {}, {}", version, size_words(archive.size()));
+    const std::string there = machine_.cache + "/cublas/" + version;
+    ENGINE_TRY(perform(script_command(kReceiveLibrary, {there, std::string(sha256)}),
+                       sending(archive, ConnectStep::Library, words), "unpacking cuBLASLt"));
+    report(ConnectStep::Library, State::Done, fmt::format("Sent cuBLASLt {}", version));
+    return {};
+  }
+
+  /// Kept beside the library for the next machine.
+  engine::Status compress(const std::string& from, const std::string& to) const {
+    std::error_code error;
+    if (fs::is_regular_file(to, error)) return {};
+    const std::string part = fmt::format("{}.{}", to, ::getpid());
+    ENGINE_ASSIGN(
+        const std::optional<ChildEnd> end,
+        run_child({.argv = {"/bin/sh", "-c", "exec gzip -1 <\"$1\" >\"$2\"", "sh", from, part},
+                   .stop = callbacks_.stop}));
+    const bool done = end && end->succeeded();
+    if (done) fs::rename(part, to, error);
+    if (done && !error) return {};
+    fs::remove(part, error);
+    if (!end) return Error{ErrorCode::Cancelled, "connecting was cancelled"};
+    return Error{ErrorCode::Io, fmt::format("{} cannot be compressed: {}", from,
+                                            last_line(end->errors, end->how))};
+  }
+
+  const ConnectOptions& options_;
+  const ConnectCallbacks& callbacks_;
+  std::shared_ptr<const SshConnection> ssh_;
+  WorkerBundle bundle_;
+  MachineFacts machine_;
+  bool own_cxx_library_ = false;
+};
+
+}  // namespace
+
+engine::Result<ConnectedMachine> connect_machine(const ConnectOptions& options,
+                                                 const ConnectCallbacks& callbacks) {
+  return Connecting(options, callbacks).run();
+}
+
+}  // namespace app

@@ -1,0 +1,63 @@
+#include "app/remote/question_pipes.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr std::size_t kMaxQuestion = 4096;
+
+/// Open for both directions, so that neither side waits for the other to open it.
+engine::Result<engine::UniqueFd> make_pipe_at(const std::string& path) {
+  engine::UniqueFd made;
+  if (::mkfifo(path.c_str(), S_IRUSR | S_IWUSR) == 0) {
+    made.reset(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  }
+  if (made.valid()) return made;
+  return engine::Error{engine::ErrorCode::Io,
+                       fmt::format("cannot make the pipe {}: {}", path, std::strerror(errno))};
+}
+
+}  // namespace
+
+engine::Result<QuestionPipes> QuestionPipes::make(const std::string& folder) {
+  QuestionPipes pipes;
+  ENGINE_ASSIGN(pipes.questions_, make_pipe_at(folder + '/' + kQuestionPipe));
+  ENGINE_ASSIGN(pipes.answers_, make_pipe_at(folder + '/' + kAnswerPipe));
+  return pipes;
+}
+
+std::optional<SshQuestion> QuestionPipes::next() {
+  std::array<char, kMaxQuestion> bytes;
+  const ssize_t count = ::read(questions_.get(), bytes.data(), bytes.size());
+  if (count > 0) text_.append(bytes.data(), static_cast<std::size_t>(count));
+  if (text_.size() > kMaxQuestion) text_.resize(kMaxQuestion);
+  const std::size_t end = text_.find('\0');
+  if (end == std::string::npos) return std::nullopt;
+  SshQuestion question{.kind = SshQuestion::Kind::Secret, .text = text_.substr(0, end)};
+  text_.clear();
+  // ssh tells its askpass program of no difference: the choice of answers is in the text.
+  if (question.text.find("(yes/no") != std::string::npos)
+    question.kind = SshQuestion::Kind::Confirm;
+  return question;
+}
+
+void QuestionPipes::answer(std::optional<std::string> text) {
+  std::string sent(1, text ? kAnswered : kNoAnswer);
+  if (text) sent += *text;
+  sent += '\0';
+  // Shorter than PIPE_BUF, so it is written at once or not at all.
+  static_cast<void>(::write(answers_.get(), sent.data(), sent.size()));
+  ::explicit_bzero(sent.data(), sent.size());
+  if (text) ::explicit_bzero(text->data(), text->size());
+}
+
+}  // namespace app

@@ -1,0 +1,65 @@
+// One connection of the user's own ssh to another machine: authenticated once, then shared by every
+// command through ssh's control socket. Nothing listens on a network port, and no shell on this
+// machine reads anything that a user typed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/protocol/child_process.h"
+#include "app/protocol/child_run.h"
+#include "engine/model/error.h"
+
+namespace app {
+
+/// What ssh asks before it is connected.
+struct SshQuestion {
+  enum class Kind {
+    Secret,   // a password, a passphrase: the answer is not shown and never stored
+    Confirm,  // whether an unknown host key is accepted: "yes" or "no"
+  };
+  Kind kind = Kind::Secret;
+  std::string text;  // ssh's own words
+};
+/// Empty = the person does not want to answer; ssh then gives up. Called on the thread that opens
+/// the connection, which waits.
+using AskUser = std::function<std::optional<std::string>(const SshQuestion&)>;
+
+/// Thread-safe once it is open.
+class SshConnection {
+ public:
+  /// Blocks until ssh is connected. `destination`: what ssh takes as a machine name
+  /// (names_a_machine() in worker_command.h). Device: ssh's last words, such as "Permission denied
+  /// (publickey)"; Cancelled: `stop` asked for the end.
+  static engine::Result<std::unique_ptr<SshConnection>> open(const std::string& destination,
+                                                             const AskUser& ask,
+                                                             const std::function<bool()>& stop);
+  /// Ends ssh, and with it every command that still runs through it.
+  ~SshConnection();
+  SshConnection(const SshConnection&) = delete;
+  SshConnection& operator=(const SshConnection&) = delete;
+
+  const std::string& destination() const { return destination_; }
+  /// Options of an ssh that uses this connection and fails where it is gone: it never authenticates
+  /// by itself.
+  const std::vector<std::string>& options() const { return options_; }
+  /// Runs `command`, which the login shell there parses: constant text and shell_quoted() words on
+  /// one line, because csh takes no line breaks in quotes.
+  engine::Result<std::optional<ChildEnd>> run(const std::string& command, ChildRun run) const;
+  /// Why it is gone: ssh's last words. Empty = it is there.
+  std::string lost() const;
+
+ private:
+  SshConnection() = default;
+
+  std::string destination_;
+  std::string folder_;  // private to this user; holds the control socket
+  std::vector<std::string> options_;
+  mutable std::unique_ptr<ChildProcess> ssh_;
+};
+
+}  // namespace app

@@ -1,0 +1,36 @@
+// The worker and everything it needs beside glibc and the NVIDIA driver, as one archive that is
+// unpacked on another machine:
+//   bin/expertscope-worker, bin/expertscope-guard
+//   lib/expertscope/       the shared libraries that the worker loads, found by its run path
+//   lib/expertscope/c++/   libstdc++ and libgcc_s, only for machines whose own are too old
+//   share/expertscope/     fetch_cublaslt.py
+//   MANIFEST               the SHA-256 of each of these, as sha256sum prints them
+// A bundle is named by the SHA-256 of its MANIFEST, so that equal programs have equal names.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "engine/model/error.h"
+
+namespace app {
+
+struct WorkerBundle {
+  std::string path;         // of the archive: tar, compressed with gzip
+  std::string name;         // 64 digits
+  std::uint64_t bytes = 0;  // of the archive
+  bool cuda = false;        // its worker has the CUDA backends
+};
+
+/// Packs the worker next to this program into `path`, replacing what is there; takes seconds.
+/// Errors name the program that failed (ldd, tar) or the library that is missing.
+engine::Result<WorkerBundle> make_bundle(const std::string& path,
+                                         const std::function<bool()>& stop);
+
+/// The bundle of the worker next to this program: one that ships with it
+/// (share/expertscope/worker.bundle), or one in the user's cache, made now if the worker has
+/// changed since.
+engine::Result<WorkerBundle> provide_bundle(const std::function<bool()>& stop);
+
+}  // namespace app
