@@ -79,3 +79,16 @@ def test_the_colours_of_before_and_after_have_a_key(window):
     x0, y0, x1, y1 = key["rect"]
     assert key["visible"] and 0 <= x0 < x1 <= 1280 and 0 <= y0 < y1 <= 800, key["rect"]
     assert y0 >= window.control("doctor.proof.1")["rect"][3] - 1, "below the grids"
+
+
+def test_an_outcome_is_read_whole_at_1280_pixels(window):
+    """Outcomes get the room that the names of the experiments leave over."""
+    show(window, 3)
+    window.choose("graphs.source", "visit 2")
+    window.wait("its experiments", lambda m: any(
+        c["id"] == "doctor.experiments.row.5" for c in m["controls"]))
+    window.settle()
+    x0, _, x1, _ = window.control("doctor.experiments.column.1")["rect"]
+    assert x1 - x0 > 180, "'replays are wrong from replay 1 on'"
+    signs, end = (window.control(f"doctor.experiments.column.{i}")["rect"] for i in (2, 3))
+    assert signs[2] - signs[0] > 60 and signs[2] <= end[0] <= 902, "the heading 'replays', and six signs"
