@@ -26,7 +26,8 @@ constexpr float kArrow = 14.0F;  // room that a heading of words keeps for the a
 /// Width of words in grid pixels; without fonts, in tests, an estimate.
 float width_of_words(const Theme& theme, const ImFont* font, float letter, std::string_view words) {
   if (font == nullptr) return letter * static_cast<float>(profiling::columns_of(words));
-  return std::ceil(shown_size(font, words).x) / theme.px(1) + 1.0F;
+  // A table is kept when the user enlarges the text, whose letters do not grow quite evenly.
+  return 1.04F * std::ceil(shown_size(font, words).x) / theme.px(1) + 1.0F;
 }
 
 Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool name,
