@@ -131,9 +131,11 @@ void DoctorController::examine(const std::shared_ptr<const profiling::RecordedRu
   if (run == examined_run_) return;
   examined_run_ = run;
   state_.run_report.reset();
+  state_.examines_run = false;
   // Findings of the previous run must not appear as this one's.
   run_task_.drop();
   if (run == nullptr || run->snapshot.graphs.empty()) return;
+  state_.examines_run = true;
   run_task_.start([run] { return by_the_rules(run->snapshot); });
 }
 
@@ -202,6 +204,7 @@ bool DoctorController::tick() {
   }
   if (auto report = run_task_.take()) {
     changed = true;
+    state_.examines_run = false;
     if (report->ok()) state_.run_report = std::move(*report).value();
     if (!report->ok()) state_.error = report->error().message;
   }

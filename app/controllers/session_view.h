@@ -74,7 +74,8 @@ struct DoctorState {
   VisitProgress progress;  // of the visit in progress; its so_far is below
   Report so_far;           // null = nothing yet
   Report run_report;       // of the run on screen: rules only; null = no snapshot, or not ready yet
-  Report file_report;      // of the newest opened file
+  bool examines_run = false;  // run_report is being made
+  Report file_report;         // of the newest opened file
   int files_opened = 0;
   std::string file_error;
   std::string file_doubt;  // of the newest opened recording: profiling::Session::doubt

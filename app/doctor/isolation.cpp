@@ -121,11 +121,11 @@ Set workspace_references(const profiling::Snapshot& snapshot) {
       const auto* kernel = std::get_if<profiling::KernelNode>(&captured.nodes[node].parameters);
       if (kernel == nullptr) continue;
       for (const engine::Allocation& memory : snapshot.ledger) {
-        // Words at multiples of eight: where a compiler puts pointers, also inside structs.
+        const auto holds = [&](const profiling::ParameterSlot&, std::uint64_t, std::uint64_t word) {
+          return memory.holds(word);
+        };
         if (memory.role == engine::AllocationRole::Workspace &&
-            profiling::any_word(kernel->parameters, [&](std::uint64_t, std::uint64_t word) {
-              return memory.holds(word);
-            })) {
+            profiling::any_argument_word(*kernel, holds)) {
           all.push_back({{static_cast<int>(graph), static_cast<int>(node)}, memory.owner});
         }
       }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
+#include "kernels/common/clear_padding.h"
 #include "kernels/common/group_tables.cuh"
 #include "kernels/common/types.h"
 
@@ -42,24 +44,48 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
 };
 
-/// Kernels launched here begin with wait_for_predecessor(). The error is taken, not peeked at: a
+/// Every launch goes through here. The kernel gets copies of the arguments whose padding is zero:
+/// what a graph's node holds depends on the arguments alone. The error is taken, not peeked at: a
 /// rejected launch must not be blamed on the next launcher.
+template <typename... Parameters>
+cudaError_t launch_configured(const cudaLaunchConfig_t& config, void (*kernel)(Parameters...),
+                              std::type_identity_t<Parameters>... arguments) {
+  (clear_padding(arguments), ...);
+  void* pointers[] = {&arguments..., nullptr};  // an array has at least one element
+  const cudaError_t launched =
+      cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), pointers);
+  const cudaError_t noted = cudaGetLastError();
+  return launched != cudaSuccess ? launched : noted;
+}
+
+inline cudaLaunchConfig_t launch_config(const LaunchShape& shape, cudaStream_t stream) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = dim3(shape.threads);
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream;
+  return config;
+}
+
+/// For kernels that are not launched while another one ends: those of no step.
+template <typename... Parameters>
+cudaError_t launch_plain(void (*kernel)(Parameters...), const LaunchShape& shape,
+                         cudaStream_t stream,
+                         const std::type_identity_t<Parameters>&... arguments) {
+  return launch_configured(launch_config(shape, stream), kernel, arguments...);
+}
+
+/// Kernels launched here begin with wait_for_predecessor().
 template <typename... Parameters>
 cudaError_t launch_dependent(void (*kernel)(Parameters...), const LaunchShape& shape,
                              const LaunchStream& on, const Parameters&... arguments) {
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = shape.grid;
-  config.blockDim = dim3(shape.threads);
-  config.dynamicSmemBytes = shape.shared_bytes;
-  config.stream = on.stream;
+  cudaLaunchConfig_t config = launch_config(shape, on.stream);
   config.attrs = &attribute;
   config.numAttrs = on.programmatic ? 1U : 0U;
-  const cudaError_t launched = cudaLaunchKernelEx(&config, kernel, arguments...);
-  const cudaError_t noted = cudaGetLastError();
-  return launched != cudaSuccess ? launched : noted;
+  return launch_configured(config, kernel, arguments...);
 }
 
 inline constexpr int kThreads = 256;

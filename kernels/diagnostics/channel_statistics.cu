@@ -219,15 +219,17 @@ __global__ __launch_bounds__(kThreads) void channel_sum_kernel(
 }
 
 template <InputType kType>
-void launch(const ChannelStatisticsArgs& args, cudaStream_t stream) {
+cudaError_t launch(const ChannelStatisticsArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
   const std::int64_t tasks = first_channel_slot(input.capacity_rows, input.num_groups) *
                              ceil_div(input.columns, kChannelTile);
   const unsigned tile_grid = resident_grid(channel_tile_kernel<kType>, tasks, kWarpsPerBlock, 4);
-  channel_tile_kernel<kType><<<tile_grid, kThreads, 0, stream>>>(args);
+  const cudaError_t error = launch_plain(channel_tile_kernel<kType>,
+                                         {.grid = tile_grid, .threads = kThreads}, stream, args);
+  if (error != cudaSuccess) return error;
   const unsigned sum_grid =
       resident_grid(channel_sum_kernel, input.columns + input.capacity_rows, kThreads);
-  channel_sum_kernel<<<sum_grid, kThreads, 0, stream>>>(args);
+  return launch_plain(channel_sum_kernel, {.grid = sum_grid, .threads = kThreads}, stream, args);
 }
 
 }  // namespace
@@ -245,8 +247,9 @@ cudaError_t channel_statistics(const ChannelStatisticsArgs& args, cudaStream_t s
     return cudaErrorMisalignedAddress;
   }
   if (input.num_groups == 0 || input.capacity_rows == 0) return cudaSuccess;
-  dispatch_input(input.type, [&](auto type) { launch<type()>(args, stream); });
-  return cudaGetLastError();
+  cudaError_t error = cudaErrorInvalidValue;
+  dispatch_input(input.type, [&](auto type) { error = launch<type()>(args, stream); });
+  return error;
 }
 
 }  // namespace kernels

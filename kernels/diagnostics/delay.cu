@@ -1,6 +1,7 @@
 #include "kernels/diagnostics/delay.h"
 
 #include "kernels/common/device_time.cuh"
+#include "kernels/common/launch.cuh"
 
 namespace kernels {
 namespace {
@@ -23,9 +24,6 @@ cudaError_t add_delay_node(cudaGraph_t graph, const cudaGraphNode_t* dependencie
   return cudaGraphAddKernelNode(node, graph, dependencies, num_dependencies, &parameters);
 }
 
-cudaError_t launch_nothing(cudaStream_t stream) {
-  nothing_kernel<<<1, 1, 0, stream>>>();
-  return cudaGetLastError();
-}
+cudaError_t launch_nothing(cudaStream_t stream) { return launch_plain(nothing_kernel, {}, stream); }
 
 }  // namespace kernels

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/common/input_vectors.cuh"
+#include "kernels/common/launch.cuh"
 
 namespace kernels {
 
@@ -143,8 +144,9 @@ cudaError_t launch_walk(void (*kernel)(Args), const Args& args, cudaStream_t str
   if (error != cudaSuccess) return error;
   const std::int64_t resident = std::int64_t{multiprocessors} * kWalkBlocksPerMultiprocessor;
   const std::int64_t needed = ceil_div(vectors, kWalkThreads);
-  kernel<<<static_cast<unsigned>(std::min(resident, needed)), kWalkThreads, 0, stream>>>(args);
-  return cudaGetLastError();
+  return launch_plain(
+      kernel, {.grid = static_cast<unsigned>(std::min(resident, needed)), .threads = kWalkThreads},
+      stream, args);
 }
 
 }  // namespace kernels

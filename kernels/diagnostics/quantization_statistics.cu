@@ -203,9 +203,11 @@ cudaError_t quantization_statistics(const QuantizationStatisticsArgs& args, cuda
   if (input.num_groups == 0 || input.capacity_rows == 0) return cudaSuccess;
   const std::int64_t tiles = (ceil_div(input.capacity_rows, kViewTile) + input.num_groups) *
                              ceil_div(input.columns, kViewTile);
+  cudaError_t error = cudaErrorInvalidValue;
   dispatch_input(input.type, [&](auto type) {
     const auto launch = [&](auto kernel, const QuantizationStatisticsArgs& of) {
-      kernel<<<resident_grid(kernel, tiles, 1), kViewThreads, 0, stream>>>(of);
+      error = launch_plain(
+          kernel, {.grid = resident_grid(kernel, tiles, 1), .threads = kViewThreads}, stream, of);
     };
     if (args.quantized.codes != nullptr) {
       launch(quantization_statistics_kernel<type(), true>, args);
@@ -219,7 +221,7 @@ cudaError_t quantization_statistics(const QuantizationStatisticsArgs& args, cuda
                        .columns = input.columns};
     launch(quantization_statistics_kernel<type(), false>, plain);
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels

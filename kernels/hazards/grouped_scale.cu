@@ -154,8 +154,8 @@ cudaError_t expert_addresses(const GroupedScaleArgs& args, const void** x_of_gro
                              cudaStream_t stream) {
   if (const cudaError_t error = check_hazard_grid(args); error != cudaSuccess) return error;
   const unsigned blocks = static_cast<unsigned>((args.num_groups + 31) / 32);
-  expert_addresses_kernel<<<blocks, 32, 0, stream>>>(args, x_of_group);
-  return cudaGetLastError();
+  return launch_plain(expert_addresses_kernel, {.grid = blocks, .threads = 32}, stream, args,
+                      x_of_group);
 }
 
 cudaError_t grouped_scale_staged(const GroupedScaleArgs& args, float* workspace,
@@ -178,8 +178,8 @@ cudaError_t grouped_scale_dependent(const GroupedScaleArgs& args, DependentLaunc
 
 cudaError_t scale_by_amax(const AmaxBarrierArgs& args, cudaStream_t stream) {
   if (args.scale.num_groups <= 0 || args.scale.columns <= 0) return cudaErrorInvalidValue;
-  scale_by_amax_kernel<<<kBarrierBlocks, kHazardThreads, 0, stream>>>(args);
-  return cudaGetLastError();
+  return launch_plain(scale_by_amax_kernel, {.grid = kBarrierBlocks, .threads = kHazardThreads},
+                      stream, args);
 }
 
 }  // namespace kernels

@@ -5,8 +5,10 @@
 #include <cuda_bf16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/common/device_time.cuh"
+#include "kernels/common/launch.cuh"
 #include "kernels/hazards/grouped_scale.h"
 
 namespace kernels {
@@ -62,12 +64,13 @@ inline dim3 hazard_grid(const GroupedScaleArgs& args) {
 }
 
 /// One thread block for each tile of `tiles`; the kernel gets `parameters`.
-template <class Kernel, class... Parameters>
-cudaError_t launch_hazard(const GroupedScaleArgs& tiles, cudaStream_t stream, Kernel kernel,
-                          Parameters... parameters) {
+template <class... Parameters>
+cudaError_t launch_hazard(const GroupedScaleArgs& tiles, cudaStream_t stream,
+                          void (*kernel)(Parameters...),
+                          const std::type_identity_t<Parameters>&... parameters) {
   if (const cudaError_t error = check_hazard_grid(tiles); error != cudaSuccess) return error;
-  kernel<<<hazard_grid(tiles), kHazardThreads, 0, stream>>>(parameters...);
-  return cudaGetLastError();
+  return launch_plain(kernel, {.grid = hazard_grid(tiles), .threads = kHazardThreads}, stream,
+                      parameters...);
 }
 
 }  // namespace kernels

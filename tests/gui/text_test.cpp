@@ -53,6 +53,24 @@ TEST_F(WrappedText, OfAPathTheEndIsKept) {
   }
 }
 
+TEST_F(WrappedText, OfASentenceWholeWordsAreKept) {
+  const std::string text = "replays are wrong from replay 1 on";
+  EXPECT_EQ(fitted_words(font_, text, width_of(text)), text);
+  EXPECT_EQ(fitted_words(font_, text, width_of("replays are...") + 1), "replays are...");
+  EXPECT_EQ(fitted_words(font_, text, width_of("replays are wr...")), "replays are...");
+  for (float width = width_of("replays...") + 1; width < width_of(text); width += 3) {
+    const std::string shown = fitted_words(font_, text, width);
+    EXPECT_LE(width_of(shown), width) << shown;
+    ASSERT_TRUE(shown.ends_with("...")) << shown;
+    const std::string words = shown.substr(0, shown.size() - 3);
+    EXPECT_TRUE(text.starts_with(words + " ")) << shown;
+  }
+  const std::string name = "nvjet_qqtst_128x128_TNN";
+  EXPECT_EQ(fitted_words(font_, name, width_of("nvjet...TNN")),
+            fitted_middle(font_, name, width_of("nvjet...TNN")));
+  EXPECT_EQ(fitted_words(font_, text, 1), "");
+}
+
 TEST_F(WrappedText, OfAKernelsNameBothEndsAreKept) {
   const std::string one = "nvjet_qqtst_128x128_128x6_2x1_v_bx_coopA_algo2_größe_TNN";
   const std::string other = "nvjet_qqtst_128x128_128x6_2x1_v_bx_coopA_algo2_größe_NTN";

@@ -79,12 +79,16 @@ struct ShownProof {
   const profiling::ExperimentRecord* made;
 };
 
-/// One under the other.
-void draw_proofs(const PanelContext& context, const Area& room,
+/// One under the other, with the key of their colours below.
+void draw_proofs(const PanelContext& context, const Area& card,
                  const std::vector<ShownProof>& proofs) {
   const Theme& theme = context.theme;
   const ImFont* font = theme.fonts.label;
   const float line = font->FontSize + theme.px(kGapSmall);
+  const std::vector<KeyEntry> key = checks_key(theme);
+  const float below = key_height(theme, card.size.x, key);
+  const Area room{card.at, ImVec2(card.size.x, std::max(1.0F, card.size.y - below))};
+  draw_key(context, "doctor.proof_key", ImVec2(card.at.x, room.end().y), card.size.x, key);
   const std::vector<Area> areas = rows_of(room, 0.0F, std::vector(proofs.size(), 1.0F));
   for (std::size_t i = 0; i < proofs.size(); ++i) {
     const profiling::ExperimentRecord& made = *proofs[i].made;
@@ -211,31 +215,33 @@ void DoctorView::draw_nothing_examined(const PanelContext& context, const std::s
 
 CardSpec DoctorView::experiments_card(const PanelContext& context, const GraphScene& scene) {
   follow(context, scene);
-  return {.id = "doctor.experiments_card",
-          .title = "Experiments",
-          .question = "What was tried, and what was the outcome?",
-          .note = experiments_.rows.empty() ? "" : fmt::format("n {}", experiments_.rows.size()),
-          .measured =
-              "Outputs of every replay against three eager launches, as checksums of "
-              "their bits, output by output and expert by expert.",
-          .table = {.id = "##doctor.experiments",
-                    .drawn = &experiments_,
-                    .generation = shown_,
-                    .state = &table_},
-          .empty = [this, examined = scene.report() != nullptr]() -> EmptyState {
-            if (!experiments_.rows.empty()) return {};
-            if (!examined) return {"Not examined", "What was tried on a subject is listed here."};
-            return {"Rules only",
-                    "Prove runs the experiments that show a fault and remove it again."};
-          },
-          .read_out = {.id = "doctor.experiments_made",
-                       .label = "experiments made",
-                       .value =
-                           [this] {
-                             return fmt::format("n={};selected={}", experiments_.rows.size(),
-                                                table_.selected);
-                           },
-                       .kind = "text"}};
+  return {
+      .id = "doctor.experiments_card",
+      .title = "Experiments",
+      .question = "What was tried, and what was the outcome?",
+      .note = experiments_.rows.empty()
+                  ? ""
+                  : fmt::format("n {} · {}", experiments_.rows.size(), experiments_.source.note),
+      .measured =
+          "Outputs of every replay against three eager launches, as checksums of "
+          "their bits, output by output and expert by expert.",
+      .table = {.id = "##doctor.experiments",
+                .drawn = &experiments_,
+                .generation = shown_,
+                .state = &table_},
+      .empty = [this, examined = scene.report() != nullptr]() -> EmptyState {
+        if (!experiments_.rows.empty()) return {};
+        if (!examined) return {"Not examined", "What was tried on a subject is listed here."};
+        return {"Rules only", "Prove runs the experiments that show a fault and remove it again."};
+      },
+      .read_out = {.id = "doctor.experiments_made",
+                   .label = "experiments made",
+                   .value =
+                       [this] {
+                         return fmt::format("n={};selected={}", experiments_.rows.size(),
+                                            table_.selected);
+                       },
+                   .kind = "text"}};
 }
 
 CardSpec DoctorView::proof_card(const PanelContext& context, const GraphScene& scene) {
@@ -256,7 +262,7 @@ CardSpec DoctorView::proof_card(const PanelContext& context, const GraphScene& s
       .id = "doctor.proof_card",
       .title = "Before and after",
       .question = "Which replays and experts are wrong, and does the cure fix them?",
-      .measured = "Green: equal to the eager launches bit for bit. Red: not.",
+      .measured = "Checksums of every output after every replay, against three eager launches.",
       .empty = [none = proofs.empty()]() -> EmptyState {
         if (!none) return {};
         return {"Nothing to compare", "Choose a finding with experiments, or an experiment."};

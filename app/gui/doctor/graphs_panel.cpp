@@ -8,12 +8,12 @@
 #include <string>
 #include <utility>
 
-#include "app/doctor/opened_report.h"
 #include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/doctor_view.h"
 #include "app/gui/doctor/replay_board.h"
+#include "app/gui/doctor/report_sources.h"
 #include "app/gui/graph/graph_scene.h"
 #include "app/gui/graph/memory_view.h"
 #include "app/gui/graph/node_details.h"
@@ -22,111 +22,6 @@
 
 namespace app {
 namespace {
-
-struct ReportSource {
-  std::string key;    // "run", "file", "recorded", "now", "visit 3": stable as long as it exists
-  std::string label;  // as displayed
-  GraphScene::Report report;
-  GraphScene::Run run;          // supplies node durations; null = not known
-  GraphScene::Request request;  // the step's request; null = not known
-};
-
-/// Which captured graph the views show: the run's, an opened file's, or a visit's. A new one is
-/// shown at once; after that the user chooses.
-class ReportSources {
- public:
-  void follow(const SessionView& view);
-  const std::vector<ReportSource>& all() const { return all_; }
-  /// Null if there is none.
-  const ReportSource* chosen() const;
-  int index() const;
-  void choose(int index);
-  /// How often another one was put on screen, by the user or because it is new.
-  int changes() const { return changes_; }
-
- private:
-  void put_on_screen(std::string key);
-
-  std::vector<ReportSource> all_;
-  std::string key_;
-  int changes_ = 0;
-  std::size_t visits_ = 0;
-  std::string session_path_;
-  int files_opened_ = 0;
-  int recorded_shown_ = 0;
-  bool busy_ = false;
-};
-
-void ReportSources::follow(const SessionView& view) {
-  all_.clear();
-  const DoctorState& news = view.doctor;
-  if (news.run_report != nullptr) {
-    all_.push_back(
-        {"run", "graph of the run on screen", news.run_report, view.run,
-         view.run == nullptr ? nullptr : GraphScene::Request(view.run, &view.run->request)});
-  }
-  for (std::size_t i = 0; i < view.visits.size(); ++i) {
-    const auto& visit = view.visits[i];
-    // The report lives as long as the visit it is part of.
-    all_.push_back({fmt::format("visit {}", i + 1),
-                    fmt::format("visit {}: {}", i + 1, visit->report.snapshot.subject),
-                    GraphScene::Report(visit, &visit->report), nullptr,
-                    GraphScene::Request(visit, examined_request(*visit))});
-  }
-  if (news.file_report != nullptr) {
-    all_.push_back({"file", "file: " + news.file_report->snapshot.subject, news.file_report,
-                    nullptr, nullptr});
-  }
-  if (news.recorded_case != nullptr) {
-    const profiling::DoctorReport& report = news.recorded_case->report;
-    all_.push_back(
-        {"recorded",
-         fmt::format("recorded on {}: {}", report.snapshot.device, report.snapshot.subject),
-         GraphScene::Report(news.recorded_case, &report), nullptr, nullptr});
-  }
-  if (news.busy && news.so_far != nullptr) {
-    all_.push_back({"now", "in progress: " + news.subject, news.so_far, nullptr, nullptr});
-  }
-  const std::string path = view.path_on_screen();
-  const bool another_session = std::exchange(session_path_, path) != path;
-  const std::size_t visits = std::exchange(visits_, view.visits.size());
-  if (view.visits.size() > visits && !another_session) {
-    put_on_screen(fmt::format("visit {}", view.visits.size()));
-  } else if (another_session && !view.visits.empty()) {
-    // A proof says more than the rules can about any run's graph.
-    const std::size_t first = most_certain(view.visits);
-    if (news.run_report == nullptr || holds_proof(view.visits[first]->report)) {
-      put_on_screen(fmt::format("visit {}", first + 1));
-    }
-  }
-  if (std::exchange(files_opened_, news.files_opened) != news.files_opened) put_on_screen("file");
-  if (std::exchange(recorded_shown_, news.recorded_shown) != news.recorded_shown) {
-    put_on_screen("recorded");
-  }
-  if (!std::exchange(busy_, news.busy && news.so_far != nullptr) && busy_) put_on_screen("now");
-}
-
-void ReportSources::put_on_screen(std::string key) {
-  key_ = std::move(key);
-  ++changes_;
-}
-
-const ReportSource* ReportSources::chosen() const {
-  const int at = index();
-  return at < 0 ? nullptr : &all_[static_cast<std::size_t>(at)];
-}
-
-int ReportSources::index() const {
-  const auto found = std::find_if(all_.begin(), all_.end(),
-                                  [this](const ReportSource& one) { return one.key == key_; });
-  if (found != all_.end()) return static_cast<int>(found - all_.begin());
-  return all_.empty() ? -1 : 0;
-}
-
-void ReportSources::choose(int index) {
-  const auto at = static_cast<std::size_t>(index);
-  if (index >= 0 && at < all_.size()) put_on_screen(all_[at].key);
-}
 
 /// Names of its views, in their order on screen.
 constexpr std::array<std::string_view, 4> kReplayViews = {"replays", "topology", "memory",
@@ -179,12 +74,14 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   std::vector<std::string> labels;
   for (const ReportSource& source : sources_.all()) labels.push_back(source.label);
   int index = sources_.index();
-  const std::vector<profiling::GraphSnapshot>& graphs = sources_.chosen()->report->snapshot.graphs;
+  const ReportSource* source = sources_.chosen();
+  const std::vector<profiling::GraphSnapshot> none;
+  const auto& graphs = source == nullptr ? none : source->report->snapshot.graphs;
   ImGui::SameLine(0, theme.px(kGapSection));
   const float left = width - (ImGui::GetCursorPosX() - start) - theme.px(kGap);
   const float graph_width = graphs.size() > 1 ? std::min(theme.px(140), 0.45F * left) : 0.0F;
   if (controls::combo(context, "graphs.source", "##source", index, labels,
-                      {.tooltip = "Which captured graph is shown",
+                      {.tooltip = "Which captured graph topology, memory and doctor show",
                        .width = std::min(left - graph_width, theme.px(420))})) {
     sources_.choose(index);
   }
@@ -204,6 +101,10 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
 }
 
 void GraphsPanel::draw_no_scene(const PanelContext& context, ImVec2 size) {
+  if (context.view.doctor.examines_run) {
+    draw_empty(context, size, "Examining the graph", "The rules are applied to the run's graph.");
+    return;
+  }
   std::string sentence =
       "A run with graph replay on a GPU captures one, and so does a visit to the doctor. Without a "
       "GPU a file of cudaGraphDebugDotPrint(), a recording, and the recorded visits to the gallery "
@@ -305,8 +206,8 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
               source == nullptr ? nullptr : source->run,
               source == nullptr ? nullptr : source->request);
   scene_.tick();
-  if (std::exchange(followed_changes_, sources_.changes()) != sources_.changes() &&
-      scene_.report() != nullptr) {
+  if (followed_changes_ != sources_.changes() && scene_.report() != nullptr) {
+    followed_changes_ = sources_.changes();
     doctor_.follow(*scene_.report());
   }
   const Theme& theme = context.theme;

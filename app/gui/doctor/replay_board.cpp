@@ -76,6 +76,17 @@ int draw_board(const PanelContext& context, const char* id, ImVec2 size,
   return clicked;
 }
 
+namespace {
+
+ImU32 equal_color(const Theme& theme) { return plot::faded(theme.colors.good, 0.8F); }
+
+}  // namespace
+
+std::vector<KeyEntry> checks_key(const Theme& theme) {
+  return {{"equal to the eager launches, bit for bit", equal_color(theme)},
+          {"different", theme.colors.bad}};
+}
+
 void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
                       const profiling::Outcome& outcome) {
   const Theme& theme = context.theme;
@@ -109,7 +120,7 @@ void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
     const ImVec2 low(x, top);
     const float part_height = height * share_of(check) / static_cast<float>(parts);
     const ImVec2 high(x + width - 1.0F, top + height * share_of(check) - 1.0F);
-    draw->AddRectFilled(low, high, plot::faded(theme.colors.good, 0.8F));
+    draw->AddRectFilled(low, high, equal_color(theme));
     for (const int part : check.wrong_parts) {
       if (part < 0 || part >= parts) continue;
       const float y = top + part_height * static_cast<float>(part);

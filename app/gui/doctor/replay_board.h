@@ -7,6 +7,7 @@
 
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/graph/graph_key.h"
 #include "app/gui/graph/graph_scene.h"
 #include "profiling/hazards/model/experiment.h"
 #include "profiling/hazards/model/snapshot.h"
@@ -17,6 +18,8 @@ namespace app {
 int draw_board(const PanelContext& context, const char* id, ImVec2 size,
                const std::vector<profiling::NodeState>& board, const GraphScene* scene);
 
+/// What the colours of the grid below mean.
+std::vector<KeyEntry> checks_key(const Theme& theme);
 /// Replays across, outputs and their parts down: green where equal to the eager launches, else red.
 void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
                       const profiling::Outcome& outcome);

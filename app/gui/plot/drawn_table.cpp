@@ -1,9 +1,12 @@
 #include "app/gui/plot/drawn_table.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "app/gui/plot/format.h"
+#include "app/gui/theme/text.h"
 #include "profiling/document/document.h"
 #include "profiling/document/text.h"
 #include "profiling/export/csv.h"
@@ -12,11 +15,20 @@ namespace app::plot {
 namespace {
 
 // Grid pixels.
-constexpr float kDigit = 7.2F;        // of the mono font
-constexpr float kLetter = 6.4F;       // of the body font, on average
-constexpr float kTitleLetter = 6.0F;  // of the label font, on average
-constexpr std::size_t kMostLetters = 24;
-constexpr float kChip = 14.0F;  // with the gap after it
+constexpr float kDigit = 7.2F;              // of the mono font
+constexpr float kLetter = 6.4F;             // of the body font, on average
+constexpr float kTitleLetter = 6.0F;        // of the label font, on average
+constexpr float kMostWords = 24 * kLetter;  // unless more is left over
+constexpr std::size_t kMostDigits = 24;
+constexpr float kChip = 14.0F;   // with the gap after it
+constexpr float kArrow = 14.0F;  // room that a heading of words keeps for the arrow of its order
+
+/// Width of words in grid pixels; without fonts, in tests, an estimate.
+float width_of_words(const Theme& theme, const ImFont* font, float letter, std::string_view words) {
+  if (font == nullptr) return letter * static_cast<float>(profiling::columns_of(words));
+  // A table is kept when the user enlarges the text, whose letters do not grow quite evenly.
+  return 1.04F * std::ceil(shown_size(font, words).x) / theme.px(1) + 1.0F;
+}
 
 Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool name,
                 const Theme& theme) {
@@ -134,6 +146,7 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
                                 ? static_cast<std::size_t>(words - made.columns.begin())
                                 : std::min<std::size_t>(1, made.columns.size() - 1);
   std::vector<std::size_t> letters(made.columns.size());
+  std::vector<float> whole(made.columns.size());
   for (const profiling::Row& row : source_rows) {
     TableRow& drawn_row = made.rows.emplace_back();
     drawn_row.chip = row.stage ? theme.stage(*row.stage) : color_of(row.tone, theme.colors);
@@ -141,18 +154,24 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
     for (std::size_t i = 0; i < shown.size(); ++i) {
       drawn_row.cells.push_back(
           drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == names, theme));
-      letters[i] = std::max(letters[i], profiling::columns_of(drawn_row.cells.back().text));
+      const std::string& text = drawn_row.cells.back().text;
+      letters[i] = std::max(letters[i], profiling::columns_of(text));
+      if (made.columns[i].numeric) continue;
+      whole[i] = std::max(whole[i], width_of_words(theme, theme.fonts.body, kLetter, text));
     }
   }
   for (std::size_t i = 0; i < made.columns.size(); ++i) {
-    if (i == names) continue;
     Column& column = made.columns[i];
-    column.width = std::max(static_cast<float>(std::min(letters[i], kMostLetters)) *
-                                (column.numeric ? kDigit : kLetter),
-                            static_cast<float>(profiling::columns_of(column.title)) * kTitleLetter);
     const bool chips =
         i == 0 && std::ranges::any_of(made.rows, [](const TableRow& row) { return row.chip != 0; });
-    if (chips) column.width += kChip;
+    const float chip = chips ? kChip : 0.0F;
+    const float title = static_cast<float>(profiling::columns_of(column.title)) * kTitleLetter;
+    if (!column.numeric) column.whole = std::max(whole[i], title + kArrow) + chip;
+    if (i == names) continue;
+    column.width =
+        column.numeric
+            ? std::max(static_cast<float>(std::min(letters[i], kMostDigits)) * kDigit, title) + chip
+            : std::min(column.whole, std::max(kMostWords, title + kArrow) + chip);
   }
   return made;
 }

@@ -66,9 +66,10 @@ constexpr float kFewWords = 80.0F;
 constexpr float kShortName = 210.0F;
 constexpr float kNumber = 48.0F;  // of a number's column that takes what is left over
 
+constexpr float kPadding = 8.0F;  // of a cell, on both sides
+
 /// With names of this width.
 float width_of(const Theme& theme, const std::vector<Column>& columns, float names, bool optional) {
-  constexpr float kPadding = 8.0F;  // of a cell, on both sides
   float sum = 0.0F;
   for (const Column& column : columns) {
     if (column.optional && !optional) continue;
@@ -79,6 +80,33 @@ float width_of(const Theme& theme, const std::vector<Column>& columns, float nam
   return sum;
 }
 
+/// Columns of words get what names that are shown whole leave over, from left to right. Pixels of
+/// each column that has a width.
+std::vector<float> widths_of(const Theme& theme, const std::vector<Column>& columns, bool optional,
+                             float room) {
+  const auto names = std::ranges::find(columns, 0.0F, &Column::width);
+  const bool known = names != columns.end() && names->whole > 0.0F;
+  float left = known ? room - width_of(theme, columns, names->whole, optional) : 0.0F;
+  std::vector<float> widths;
+  for (const Column& column : columns) {
+    float& width = widths.emplace_back(theme.px(column.width));
+    const bool cut = column.width > 0.0F && (optional || !column.optional);
+    const float more =
+        cut ? std::clamp(theme.px(column.whole - column.width), 0.0F, std::max(0.0F, left)) : 0.0F;
+    width += more;
+    left -= more;
+  }
+  return widths;
+}
+
+/// A name keeps both its ends, a sentence its first words.
+std::string fitted_cell(const ImFont* font, const Column& column, const std::string& text,
+                        float width) {
+  if (column.numeric) return fitted(font, text, width);
+  return column.width > 0.0F ? fitted_words(font, text, width) : fitted_middle(font, text, width);
+}
+
+/// The row's own tooltip says more than its first cell.
 void draw_cell(const PanelContext& context, const Column& column, const TableRow& row,
                const Cell& cell, bool first) {
   const Theme& theme = context.theme;
@@ -96,8 +124,12 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
     width -= side + theme.px(6);
   }
   offer_copy(context, column, cell, at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()));
-  const std::string text =
-      column.numeric ? fitted(font, cell.text, width) : fitted_middle(font, cell.text, width);
+  const std::string text = fitted_cell(font, column, cell.text, width);
+  const bool explained = first && !row.tooltip.empty();
+  if (!explained && shown_size(font, cell.text).x > width && ImGui::IsWindowHovered() &&
+      ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()))) {
+    controls::tooltip(context, cell.text);
+  }
   if (column.numeric) {
     draw_text_right(draw, font, ImVec2(at.x + width, middle), color, text);
   } else {
@@ -120,19 +152,25 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                                 ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoBordersInBody |
                                 ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_SortTristate |
                                 (wide ? ImGuiTableFlags_ScrollX : ImGuiTableFlags_None);
+  // Of a table that scrolls down, the bar takes some room.
+  const float height =
+      static_cast<float>(rows.size() + 1) * (ImGui::GetTextLineHeight() + theme.px(4));
+  const float bar = height > size.y ? ImGui::GetStyle().ScrollbarSize : 0.0F;
+  const std::vector<float> widths = widths_of(theme, columns, optional, size.x - bar);
   bool changed = false;
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(theme.px(4), theme.px(2)));
   if (ImGui::BeginTable(id, static_cast<int>(columns.size()), flags, size, wide ? wanted : 0.0F)) {
     // The name of a row stays visible next to its figures.
     ImGui::TableSetupScrollFreeze(wide ? 1 : 0, 1);
-    for (const Column& column : columns) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Column& column = columns[i];
       const bool stretch = column.width <= 0.0F;
       ImGui::TableSetupColumn(
           column.title.c_str(),
           (stretch ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed) |
               (column.optional && !optional ? ImGuiTableColumnFlags_Disabled : 0) |
               (column.numeric ? ImGuiTableColumnFlags_PreferSortDescending : 0),
-          stretch ? 1.0F : theme.px(column.width));
+          stretch ? 1.0F : widths[i]);
     }
     ImGui::PushFont(theme.fonts.label);
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);

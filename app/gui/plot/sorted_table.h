@@ -22,6 +22,7 @@ struct Column {
   bool numeric = true;
   const char* tooltip = "";
   bool optional = false;  // left out where the names would be cut
+  float whole = 0.0F;     // grid pixels that show the longest text uncut; 0 = not known
 };
 
 struct Cell {

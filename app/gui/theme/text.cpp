@@ -179,6 +179,20 @@ std::string fitted_middle(const ImFont* font, std::string_view outside, float wi
          std::string(end_in(font, text, room - shown_size(font, begin).x));
 }
 
+std::string fitted_words(const ImFont* font, std::string_view outside, float width) {
+  const std::string text = engine::shown_text(outside);
+  if (shown_size(font, text).x <= width) return text;
+  const std::string_view begin = begin_in(font, text, width - shown_size(font, "...").x);
+  // What is left out may begin with the space itself.
+  const bool between = begin.size() < text.size() && text[begin.size()] == ' ';
+  const std::size_t space = between ? begin.size() : begin.find_last_of(' ');
+  const std::string_view words =
+      space == std::string_view::npos ? std::string_view() : begin.substr(0, space);
+  const std::size_t last = words.find_last_not_of(' ');
+  if (last == std::string_view::npos) return fitted_middle(font, text, width);
+  return std::string(words.substr(0, last + 1)) + "...";
+}
+
 std::string fitted(const ImFont* font, std::string_view outside, float width) {
   const std::string text = engine::shown_text(outside);
   if (shown_size(font, text).x <= width) return text;

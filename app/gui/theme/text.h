@@ -43,6 +43,10 @@ std::string fitted_end(const ImFont* font, std::string_view text, float width);
 /// kernels begin alike, and differ at their ends.
 std::string fitted_middle(const ImFont* font, std::string_view text, float width);
 
+/// The whole words at the beginning of `text` that fit `width`, with "..." if something was cut. If
+/// not even the first one fits, both ends as above.
+std::string fitted_words(const ImFont* font, std::string_view text, float width);
+
 /// The longest prefix of `text` that fits `width`, with "..." if something was cut.
 std::string fitted(const ImFont* font, std::string_view text, float width);
 

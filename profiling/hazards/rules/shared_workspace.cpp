@@ -21,8 +21,8 @@ struct Use {
 };
 
 bool holds_word(const KernelNode& kernel, std::uint64_t word) {
-  return any_word(kernel.parameters,
-                  [word](std::uint64_t, std::uint64_t found) { return found == word; });
+  return any_argument_word(kernel, [word](const ParameterSlot&, std::uint64_t,
+                                          std::uint64_t found) { return found == word; });
 }
 
 const std::string& name_of_kernel(const SnapshotNode& node, const KernelNode& kernel) {

@@ -110,33 +110,20 @@ class Scan {
   }
 
   void arguments(const KernelNode& kernel) {
-    const auto size = static_cast<std::uint32_t>(kernel.parameters.size());
-    if (kernel.slots.empty()) {
-      words(kernel, {.offset = 0, .bytes = size}, Touch::Place::Parameter);
-      return;
-    }
-    for (const ParameterSlot& slot : kernel.slots) {
-      if (slot.offset > size || slot.bytes > size - slot.offset) continue;
-      const bool tensor_map = slot.bytes == kTensorMapBytes && slot.offset % kTensorMapAlign == 0;
-      words(kernel, slot, tensor_map ? Touch::Place::Descriptor : Touch::Place::Parameter);
-    }
-  }
-
-  void words(const KernelNode& kernel, ParameterSlot slot, Touch::Place place) {
-    const auto add = [&](std::uint64_t at, std::uint64_t word) {
+    any_argument_word(kernel, [&](const ParameterSlot& slot, std::uint64_t at, std::uint64_t word) {
       const int allocation = index_.find(word);
       if (allocation < 0) return false;
+      const bool laid_out = !kernel.slots.empty();
+      const bool tensor_map =
+          laid_out && slot.bytes == kTensorMapBytes && slot.offset % kTensorMapAlign == 0;
       touches.push_back({.node = node_,
-                         .place = place,
-                         .whole_slot = slot.bytes == kAddressBytes && !kernel.slots.empty(),
+                         .place = tensor_map ? Touch::Place::Descriptor : Touch::Place::Parameter,
+                         .whole_slot = laid_out && slot.bytes == kAddressBytes,
                          .byte = static_cast<std::uint32_t>(at),
                          .word = word,
                          .allocation = allocation});
       return false;
-    };
-    any_word(kernel.parameters, add,
-             (slot.offset + kAddressBytes - 1) / kAddressBytes * kAddressBytes,
-             std::uint64_t{slot.offset} + slot.bytes);
+    });
   }
 
   AllocationIndex index_;

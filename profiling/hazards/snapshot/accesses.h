@@ -53,6 +53,26 @@ bool any_word(std::span<const std::byte> bytes, Found&& found, std::uint64_t fir
   return false;
 }
 
+/// Calls found(slot, at, word) for every word of the argument bytes where a pointer may be, until
+/// one returns true: inside one parameter, at multiples of eight. Bytes between parameters belong
+/// to none, and a word across two of them is no address. Without a layout, all bytes are searched.
+template <class Found>
+bool any_argument_word(const KernelNode& kernel, Found&& found) {
+  const std::uint64_t size = kernel.parameters.size();
+  const ParameterSlot whole{.offset = 0, .bytes = static_cast<std::uint32_t>(size)};
+  const std::span<const ParameterSlot> slots =
+      kernel.slots.empty() ? std::span(&whole, 1) : std::span(kernel.slots);
+  return std::ranges::any_of(slots, [&](const ParameterSlot& slot) {
+    const std::uint64_t end = std::uint64_t{slot.offset} + slot.bytes;
+    if (end > size) return false;  // of a file that was cut off
+    const std::uint64_t first = (std::uint64_t{slot.offset} + kAddressBytes - 1) / kAddressBytes;
+    return any_word(
+        kernel.parameters,
+        [&](std::uint64_t at, std::uint64_t word) { return found(slot, at, word); },
+        first * kAddressBytes, end);
+  });
+}
+
 struct Touch {
   enum class Place : std::uint8_t {
     Parameter,
@@ -76,8 +96,8 @@ struct Touch {
   bool certain() const { return place != Place::Parameter && place != Place::Descriptor; }
 };
 
-/// Accesses of one graph, ascending by node. Argument words are examined in steps of 8 bytes and
-/// skipped if they point to no allocation of the ledger.
+/// Accesses of one graph, ascending by node. Argument words that point to no allocation of the
+/// ledger are skipped.
 std::vector<Touch> find_touches(const Snapshot& snapshot, const GraphSnapshot& graph);
 
 /// Converts to the form that findings show.

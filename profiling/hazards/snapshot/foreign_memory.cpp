@@ -32,13 +32,10 @@ class UnknownAddresses {
   }
 
   void add(const KernelNode& kernel) {
-    for (const ParameterSlot& slot : kernel.slots) {
-      const auto add_word = [this](std::uint64_t, std::uint64_t word) {
-        add(word);
-        return false;
-      };
-      any_word(kernel.parameters, add_word, slot.offset, std::uint64_t{slot.offset} + slot.bytes);
-    }
+    any_argument_word(kernel, [this](const ParameterSlot&, std::uint64_t, std::uint64_t word) {
+      add(word);
+      return false;
+    });
   }
 
  private:

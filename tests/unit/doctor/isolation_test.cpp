@@ -140,6 +140,10 @@ TEST(Candidates, WorkspaceReferencesAreFoundInArgumentBytes) {
   snapshot.graphs = {graph, graph};
   snapshot.graphs[1].variant_of = 0;
   EXPECT_EQ(workspace_references(snapshot), nodes({0, 2}));
+  // Two numbers of four bytes are no address, nor are the bytes after them.
+  auto& first = std::get<profiling::KernelNode>(snapshot.graphs[0].nodes[0].parameters);
+  first.slots = {{.offset = 0, .bytes = 8}, {.offset = 8, .bytes = 4}, {.offset = 12, .bytes = 4}};
+  EXPECT_EQ(workspace_references(snapshot), nodes({2}));
 }
 
 }  // namespace

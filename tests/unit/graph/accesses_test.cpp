@@ -42,6 +42,27 @@ TEST(Accesses, SearchesTheWholeBlobIfTheLayoutIsUnknown) {
   EXPECT_TRUE(find_touches(made.snapshot, made.graph()).empty());
 }
 
+TEST(Accesses, BytesBetweenParametersAreNoAddresses) {
+  HandMade made;
+  const std::uint64_t input = made.allocate("x", AllocationRole::Input, 4096);
+  const int node = made.kernel("k", {input, input, input, input});
+  // Two parameters with a gap of eight bytes; the last two share a word that belongs to neither.
+  made.kernel_at(node).slots = {{.offset = 0, .bytes = 8},
+                                {.offset = 16, .bytes = 4},
+                                {.offset = 20, .bytes = 4},
+                                {.offset = 28, .bytes = 4}};
+  const std::vector<Touch> touches = find_touches(made.snapshot, made.graph());
+  ASSERT_EQ(touches.size(), 1U);
+  EXPECT_EQ(touches[0].byte, 0U);
+  std::vector<std::uint64_t> searched;
+  any_argument_word(made.kernel_at(node),
+                    [&](const ParameterSlot&, std::uint64_t at, std::uint64_t) {
+                      searched.push_back(at);
+                      return false;
+                    });
+  EXPECT_THAT(searched, testing::ElementsAre(0U));
+}
+
 TEST(Accesses, WordsInATensorMapAreMarked) {
   HandMade made;
   const std::uint64_t input = made.allocate("x", AllocationRole::Input, 4096);

@@ -1,0 +1,104 @@
+#include "app/gui/doctor/report_sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/doctor/opened_report.h"
+
+namespace app {
+namespace {
+
+constexpr const char* kOfTheRun = "run";
+
+std::string key_of_visit(std::size_t number) { return fmt::format("visit {}", number); }
+
+/// What a session opens with.
+std::string default_key(const SessionView& view) {
+  if (view.doctor.run_report != nullptr || view.doctor.examines_run) return kOfTheRun;
+  return view.visits.empty() ? std::string() : key_of_visit(most_certain(view.visits) + 1);
+}
+
+}  // namespace
+
+void ReportSources::list(const SessionView& view) {
+  all_.clear();
+  const DoctorState& news = view.doctor;
+  if (news.run_report != nullptr) {
+    all_.push_back(
+        {kOfTheRun, "graph of the run on screen", news.run_report, view.run,
+         view.run == nullptr ? nullptr : GraphScene::Request(view.run, &view.run->request)});
+  }
+  for (std::size_t i = 0; i < view.visits.size(); ++i) {
+    const auto& visit = view.visits[i];
+    // The report lives as long as the visit it is part of.
+    all_.push_back({key_of_visit(i + 1),
+                    fmt::format("visit {}: {}", i + 1, visit->report.snapshot.subject),
+                    GraphScene::Report(visit, &visit->report), nullptr,
+                    GraphScene::Request(visit, examined_request(*visit))});
+  }
+  if (news.file_report != nullptr) {
+    all_.push_back({"file", "file: " + news.file_report->snapshot.subject, news.file_report,
+                    nullptr, nullptr});
+  }
+  if (news.recorded_case != nullptr) {
+    const profiling::DoctorReport& report = news.recorded_case->report;
+    all_.push_back(
+        {"recorded",
+         fmt::format("recorded on {}: {}", report.snapshot.device, report.snapshot.subject),
+         GraphScene::Report(news.recorded_case, &report), nullptr, nullptr});
+  }
+  if (news.busy && news.so_far != nullptr) {
+    all_.push_back({"now", "in progress: " + news.subject, news.so_far, nullptr, nullptr});
+  }
+}
+
+void ReportSources::follow(const SessionView& view) {
+  list(view);
+  const DoctorState& news = view.doctor;
+  const std::string path = view.path_on_screen();
+  const bool another_session = std::exchange(session_path_, path) != path;
+  const std::size_t visits = std::exchange(visits_, view.visits.size());
+  if (another_session) {
+    key_.clear();
+  } else if (view.visits.size() > visits) {
+    put_on_screen(key_of_visit(view.visits.size()));
+  }
+  std::string first = default_key(view);
+  const bool another_first = std::exchange(default_, std::move(first)) != default_;
+  // A live run whose graph is examined anew is no reason to leave what the user reads.
+  if (key_.empty() && (another_session || another_first) && !path.empty()) ++changes_;
+  if (std::exchange(files_opened_, news.files_opened) != news.files_opened) put_on_screen("file");
+  if (std::exchange(recorded_shown_, news.recorded_shown) != news.recorded_shown) {
+    put_on_screen("recorded");
+  }
+  if (!std::exchange(busy_, news.busy && news.so_far != nullptr) && busy_) put_on_screen("now");
+}
+
+void ReportSources::put_on_screen(std::string key) {
+  key_ = std::move(key);
+  ++changes_;
+}
+
+const ReportSource* ReportSources::chosen() const {
+  const int at = index();
+  return at < 0 ? nullptr : &all_[static_cast<std::size_t>(at)];
+}
+
+int ReportSources::index() const {
+  const auto place = [this](const std::string& key) {
+    const auto found = std::ranges::find(all_, key, &ReportSource::key);
+    return found == all_.end() ? -1 : static_cast<int>(found - all_.begin());
+  };
+  if (const int at = place(key_); at >= 0) return at;
+  // The chosen one is gone, or there was none: a source that is there without a session, too.
+  return default_.empty() && !all_.empty() ? 0 : place(default_);
+}
+
+void ReportSources::choose(int index) {
+  const auto at = static_cast<std::size_t>(index);
+  if (index >= 0 && at < all_.size()) put_on_screen(all_[at].key);
+}
+
+}  // namespace app

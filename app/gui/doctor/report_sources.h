@@ -1,0 +1,50 @@
+// Which captured graph topology, memory and doctor show: one choice for all of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/controllers/session_view.h"
+#include "app/gui/graph/graph_scene.h"
+
+namespace app {
+
+struct ReportSource {
+  std::string key;    // "run", "file", "recorded", "now", "visit 3": stable as long as it exists
+  std::string label;  // as displayed
+  GraphScene::Report report;
+  GraphScene::Run run;          // supplies node durations; null = not known
+  GraphScene::Request request;  // the step's request; null = not known
+};
+
+/// The run's graph, an opened file's, or a visit's. Of a session, that of the run on screen is
+/// shown, else that of the visit that says most. What was asked for since then, a visit or a file,
+/// is shown at once; after that the user chooses.
+class ReportSources {
+ public:
+  void follow(const SessionView& view);
+  const std::vector<ReportSource>& all() const { return all_; }
+  /// Null if there is none, or the run's graph is still being examined.
+  const ReportSource* chosen() const;
+  int index() const;
+  void choose(int index);
+  /// How often another one was put on screen: by the user, because it is new, or as the first of a
+  /// recording.
+  int changes() const { return changes_; }
+
+ private:
+  void list(const SessionView& view);
+  void put_on_screen(std::string key);
+
+  std::vector<ReportSource> all_;
+  std::string key_;      // what was put on screen; empty = nothing since the session was opened
+  std::string default_;  // what is shown then; empty = nothing
+  int changes_ = 0;
+  std::size_t visits_ = 0;
+  std::string session_path_;
+  int files_opened_ = 0;
+  int recorded_shown_ = 0;
+  bool busy_ = false;
+};
+
+}  // namespace app
