@@ -351,4 +351,26 @@ std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests
   return names;
 }
 
+std::vector<std::string> group_names(std::span<const RunRequest* const> requests,
+                                     std::span<const std::size_t> group_of) {
+  std::vector<const RunRequest*> first;  // of each group
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    first.resize(std::max(first.size(), group_of[i] + 1));
+    if (first[group_of[i]] == nullptr) first[group_of[i]] = requests[i];
+  }
+  std::vector<std::string> names(first.size());
+  for (const VariedNumber& number : varied_numbers(requests)) {
+    std::vector<std::set<std::string>> values(first.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) values[group_of[i]].insert(number.values[i]);
+    const auto has_one = [](const std::set<std::string>& of) { return of.size() == 1; };
+    if (!std::ranges::all_of(values, has_one)) continue;
+    for (std::size_t group = 0; group < names.size(); ++group) {
+      names[group] += fmt::format("{}{} {}", names[group].empty() ? "" : ", ", number.label,
+                                  *values[group].begin());
+    }
+  }
+  const bool named = std::set(names.begin(), names.end()).size() == names.size();
+  return named ? names : summaries_of(first);
+}
+
 }  // namespace app

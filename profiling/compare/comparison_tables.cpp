@@ -261,7 +261,10 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
               "No other point of the same work and seed is better in both", ColumnUse::People)});
   const bool all_measured =
       std::ranges::all_of(points, &std::string::empty, &SweepPoint::unmeasured);
-  if (!all_measured) columns.push_back(for_files("unmeasured"));
+  if (!all_measured) {
+    columns.push_back(column("unmeasured", Measure::Words, "not measured",
+                             "Why there are no numbers: the run was refused, or it failed"));
+  }
   return {.name = "sweep",
           .columns = std::move(columns),
           .rows = [&points, varied, all_measured](const RowSink& sink) {
@@ -282,7 +285,7 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
               if (!all_measured) cells.emplace_back(point.unmeasured);
               sink({.cells = std::move(cells),
                     .tone = point.on_frontier ? Tone::Good : Tone::Plain,
-                    .full_name = point.label});
+                    .full_name = measured ? point.label : point.label + "\n" + point.unmeasured});
             }
           }};
 }

@@ -79,8 +79,13 @@ float width_of(const Theme& theme, const std::vector<Column>& columns, float nam
   return sum;
 }
 
+/// A sentence that its column would cut takes the empty cells before it, too.
+struct EmptyCells {
+  float from = 0.0F;  // x of the first of those right before the cell; 0 = none is empty
+};
+
 void draw_cell(const PanelContext& context, const Column& column, const TableRow& row,
-               const Cell& cell, bool first) {
+               const Cell& cell, bool first, EmptyCells& empty) {
   const Theme& theme = context.theme;
   const ImFont* font = column.numeric ? theme.fonts.mono : theme.fonts.body;
   ImVec2 at = ImGui::GetCursorScreenPos();
@@ -95,6 +100,14 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
     at.x += side + theme.px(6);
     width -= side + theme.px(6);
   }
+  const float before = empty.from;
+  empty.from = !cell.text.empty() || first ? 0.0F : before > 0.0F ? before : at.x;
+  const bool wider = before > 0.0F && !column.numeric && text_size(font, cell.text).x > width;
+  if (wider) {
+    draw->PushClipRect(ImVec2(before, draw->GetClipRectMin().y), draw->GetClipRectMax());
+    width += at.x - before;
+    at.x = before;
+  }
   offer_copy(context, column, cell, at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()));
   const std::string text =
       column.numeric ? fitted(font, cell.text, width) : fitted_middle(font, cell.text, width);
@@ -103,6 +116,7 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
   } else {
     draw_text(draw, font, ImVec2(at.x, middle), color, text);
   }
+  if (wider) draw->PopClipRect();
 }
 
 }  // namespace
@@ -211,9 +225,10 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
           ImGui::EndTooltip();
         }
         ImGui::SetCursorPos(start);
+        EmptyCells empty;
         for (std::size_t column = 0; column < columns.size(); ++column) {
           if (!ImGui::TableSetColumnIndex(static_cast<int>(column))) continue;
-          draw_cell(context, columns[column], row, row.cells[column], column == 0);
+          draw_cell(context, columns[column], row, row.cells[column], column == 0, empty);
         }
         ImGui::PopID();
       }
