@@ -236,8 +236,9 @@ struct SummaryWords {
   }
   std::string text() const {
     std::vector<std::string> all = data;
-    all.push_back(recipe);
-    for (const std::string& detail : details) all.back() += ", " + detail;
+    std::vector<std::string> recipe_words = details;
+    if (!recipe.empty()) recipe_words.insert(recipe_words.begin(), recipe);
+    if (!recipe_words.empty()) all.push_back(fmt::format("{}", fmt::join(recipe_words, ", ")));
     all.insert(all.end(), others.begin(), others.end());
     return fmt::format("{}", fmt::join(all, " · "));
   }
@@ -309,6 +310,23 @@ std::vector<std::string> summaries_of(std::span<const RunRequest* const> request
   std::vector<std::string> summaries;
   for (const SummaryWords& one : words) summaries.push_back(one.text());
   return summaries;
+}
+
+std::string shared_summary_of(std::span<const RunRequest* const> requests) {
+  if (requests.empty()) return {};
+  SummaryWords shared(*requests.front());
+  for (const RunRequest* request : requests) {
+    const SummaryWords other(*request);
+    for (auto list : {&SummaryWords::data, &SummaryWords::details, &SummaryWords::others}) {
+      std::erase_if(shared.*list, [&](const std::string& one) {
+        return std::ranges::find(other.*list, one) == (other.*list).end();
+      });
+    }
+    if (shared.recipe == other.recipe) continue;
+    shared.recipe.clear();
+    shared.details.clear();
+  }
+  return shared.text();
 }
 
 std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests) {

@@ -37,6 +37,8 @@ std::string shape_words(const engine::ShapeSpec& shape);
 std::string summary_of(const engine::RunRequest& request);
 /// Summaries of runs in one list: they leave out what all runs share.
 std::vector<std::string> summaries_of(std::span<const engine::RunRequest* const> requests);
+/// What all of them have in common, as summary_of() writes it.
+std::string shared_summary_of(std::span<const engine::RunRequest* const> requests);
 /// Runs of one sweep by what distinguishes them: "FP8 block, power-of-two scales, Zipf".
 std::vector<std::string> sweep_names(std::span<const engine::RunRequest* const> requests);
 /// Groups of a sweep's requests by the numbers that all requests of a group have in common and
