@@ -286,7 +286,7 @@ void add_run_command(CLI::App& program, Action& chosen) {
       ->group(kRequestGroup);
   command
       .add_option("--recorded-routing", options->recorded_routing,
-                  "Replay the routing of this file (.npy, .safetensors, .json): splits by step, or "
+                  "Replay the routing of this file (.npy, .npz, .safetensors, .json): splits by step, or "
                   "experts of tokens from vLLM, SGLang or Megatron; experts, tokens and iterations "
                   "are the file's unless given, or --remote is")
       ->option_text("FILE")
