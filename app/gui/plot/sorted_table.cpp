@@ -11,6 +11,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "profiling/document/table.h"
 
 namespace app::plot {
 
@@ -79,13 +80,32 @@ float width_of(const Theme& theme, const std::vector<Column>& columns, float nam
   return sum;
 }
 
-/// A sentence that its column would cut takes the empty cells before it, too.
-struct EmptyCells {
-  float from = 0.0F;  // x of the first of those right before the cell; 0 = none is empty
+/// A sentence that its column would cut takes the cells without a value before it, too.
+struct Sentence {
+  std::size_t from = 0;  // the first of these columns
+  std::size_t at = 0;    // its own column; 0 = the row has none
 };
 
+Sentence sentence_of(const Theme& theme, const std::vector<Column>& columns, const TableRow& row) {
+  const auto has_value = [&](std::size_t column) {
+    const Cell& cell = row.cells[column];
+    return columns[column].numeric ? !std::isnan(cell.key) : cell.text != profiling::kMissing;
+  };
+  for (std::size_t at = 2; at < columns.size(); ++at) {
+    const Column& column = columns[at];
+    if (column.numeric || column.width <= 0.0F || has_value(at - 1)) continue;
+    const float width = text_size(theme.fonts.body, row.cells[at].text).x;
+    if (width <= theme.px(column.width)) continue;
+    std::size_t from = at;
+    while (from > 1 && !has_value(from - 1)) --from;
+    return {.from = from, .at = at};
+  }
+  return {};
+}
+
+/// `begin`: x from where it may be drawn; 0 = its own column's.
 void draw_cell(const PanelContext& context, const Column& column, const TableRow& row,
-               const Cell& cell, bool first, EmptyCells& empty) {
+               const Cell& cell, bool first, float begin) {
   const Theme& theme = context.theme;
   const ImFont* font = column.numeric ? theme.fonts.mono : theme.fonts.body;
   ImVec2 at = ImGui::GetCursorScreenPos();
@@ -100,13 +120,11 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
     at.x += side + theme.px(6);
     width -= side + theme.px(6);
   }
-  const float before = empty.from;
-  empty.from = !cell.text.empty() || first ? 0.0F : before > 0.0F ? before : at.x;
-  const bool wider = before > 0.0F && !column.numeric && text_size(font, cell.text).x > width;
+  const bool wider = begin > 0.0F;
   if (wider) {
-    draw->PushClipRect(ImVec2(before, draw->GetClipRectMin().y), draw->GetClipRectMax());
-    width += at.x - before;
-    at.x = before;
+    draw->PushClipRect(ImVec2(begin, draw->GetClipRectMin().y), draw->GetClipRectMax());
+    width += at.x - begin;
+    at.x = begin;
   }
   offer_copy(context, column, cell, at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()));
   const std::string text =
@@ -225,10 +243,17 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
           ImGui::EndTooltip();
         }
         ImGui::SetCursorPos(start);
-        EmptyCells empty;
+        const Sentence sentence = sentence_of(theme, columns, row);
+        float begin = 0.0F;
         for (std::size_t column = 0; column < columns.size(); ++column) {
           if (!ImGui::TableSetColumnIndex(static_cast<int>(column))) continue;
-          draw_cell(context, columns[column], row, row.cells[column], column == 0, empty);
+          const bool of_sentence = column >= sentence.from && column <= sentence.at;
+          if (sentence.at > 0 && of_sentence && begin == 0.0F) {
+            begin = ImGui::GetCursorScreenPos().x;
+          }
+          if (sentence.at > 0 && of_sentence && column < sentence.at) continue;
+          draw_cell(context, columns[column], row, row.cells[column], column == 0,
+                    column == sentence.at ? begin : 0.0F);
         }
         ImGui::PopID();
       }
