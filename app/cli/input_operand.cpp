@@ -76,7 +76,7 @@ void InputOperand::add_to(CLI::App& command, Need need) {
           ->option_text("FILE")
           ->check(existing_file());
   CLI::Option* const name =
-      command.add_option("--tensor", tensor, "Name of the tensor in a .safetensors file")
+      command.add_option("--tensor", tensor, "Name of the tensor in a .safetensors or .npz file")
           ->option_text("NAME");
   CLI::Option* const rows =
       command.add_option("--splits", splits, "Rows of every expert: a JSON list or .npy")

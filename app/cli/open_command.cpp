@@ -66,7 +66,7 @@ void add_open_command(CLI::App& program, Action& chosen) {
   command
       .add_option(
           "file", options->window.open_file,
-          "Recording, tensor (.npy, .safetensors), recorded routing, tour, request or graph")
+          "Recording, tensor (.npy, .npz, .safetensors), recorded routing, tour, request or graph")
       ->option_text("[FILE]")
       ->check(existing_file());
   command.add_option("--request", options->request_file, "Initial request, as JSON")

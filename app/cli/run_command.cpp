@@ -285,10 +285,11 @@ void add_run_command(CLI::App& program, Action& chosen) {
       ->option_text("FILE")
       ->group(kRequestGroup);
   command
-      .add_option("--recorded-routing", options->recorded_routing,
-                  "Replay the routing of this file (.npy, .safetensors, .json): splits by step, or "
-                  "experts of tokens from vLLM, SGLang or Megatron; experts, tokens and iterations "
-                  "are the file's unless given, or --remote is")
+      .add_option(
+          "--recorded-routing", options->recorded_routing,
+          "Replay the routing of this file (.npy, .npz, .safetensors, .json): splits by step, or "
+          "experts of tokens from vLLM, SGLang or Megatron; experts, tokens and iterations "
+          "are the file's unless given, or --remote is")
       ->option_text("FILE")
       ->check(existing_file())
       ->group(kSettingGroups[static_cast<std::size_t>(SettingGroup::Routing)]);

@@ -14,10 +14,12 @@
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/cli/typed_line.h"
+#include "app/controllers/request_actions.h"
 #include "app/sweep/plan.h"
 #include "engine/input/json_text.h"
 #include "engine/input/value_json.h"
 #include "profiling/compare/comparison_tables.h"
+#include "profiling/document/run_document.h"
 #include "profiling/export/csv.h"
 
 namespace app::cli {
@@ -111,13 +113,24 @@ std::vector<SweepPoint> points_of(const Batch& batch, const profiling::RunList& 
     points.push_back(
         profiling::unmeasured_point(row.planned.request, row.planned.label, row.unmeasured()));
   }
+  for (SweepPoint& point : points) point.summary = summary_of(point.request);
   profiling::mark_frontier(points, profiling::SnrChoice::Worst);
   return points;
 }
 
-void print_table(const Batch& batch, const std::vector<std::string>& varied,
-                 std::vector<SweepPoint> points) {
+/// What all runs of the batch have in common.
+std::string request_words(const Batch& batch) {
+  std::vector<const engine::RunRequest*> requests;
+  for (const BatchRow& row : batch.rows()) requests.push_back(&row.planned.request);
+  return shared_summary_of(requests);
+}
+
+void print_table(const Batch& batch, const MeasuredBatch& measured,
+                 const std::vector<std::string>& varied, std::vector<SweepPoint> points) {
   profiling::Document document;
+  if (!measured.runs.empty()) {
+    profiling::add_subject(document, request_words(batch), measured.runs.front()->result.device);
+  }
   document.fact("varied", fmt::format("{}", fmt::join(varied, ", ")));
   for (const BatchRow& row : batch.rows()) {
     if (row.outcome == Outcome::Refused) {
@@ -134,11 +147,15 @@ void print_table(const Batch& batch, const std::vector<std::string>& varied,
   print_document(document);
 }
 
-void print_json(const Batch& batch, const std::vector<std::string>& varied,
-                const std::vector<SweepPoint>& points) {
+void print_json(const Batch& batch, const MeasuredBatch& measured,
+                const std::vector<std::string>& varied, const std::vector<SweepPoint>& points) {
   nlohmann::ordered_json document;
   document["group"] = batch.id();
   document["state"] = engine::name_of(batch.state());
+  document["request"] = request_words(batch);
+  if (!measured.runs.empty()) {
+    document["device"] = profiling::device_text(measured.runs.front()->result.device);
+  }
   document["varied"] = varied;
   document["runs"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -190,9 +207,9 @@ int sweep(const SweepOptions& options) {
   if (options.csv) {
     print("{}", profiling::csv_text(profiling::sweep_table(points)));
   } else if (options.json) {
-    print_json(batch, varied, points);
+    print_json(batch, measured, varied, points);
   } else {
-    print_table(batch, varied, points);
+    print_table(batch, measured, varied, points);
   }
   engine::Status ended;
   if (batch.state() == BatchState::Failed) {

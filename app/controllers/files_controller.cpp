@@ -70,7 +70,7 @@ FileKind file_kind(const std::string& path) {
   const auto ends = [&](const char* suffix) { return path.ends_with(suffix); };
   if (ends(".session")) return FileKind::Recording;
   if (ends(".dot") || ends(".gv")) return FileKind::Graph;
-  if (ends(".npy") || ends(".safetensors")) return FileKind::Tensor;
+  if (ends(".npy") || ends(".npz") || ends(".safetensors")) return FileKind::Tensor;
   return is_tour_file(path) ? FileKind::Tour : FileKind::Unknown;
 }
 

@@ -236,8 +236,9 @@ struct SummaryWords {
   }
   std::string text() const {
     std::vector<std::string> all = data;
-    all.push_back(recipe);
-    for (const std::string& detail : details) all.back() += ", " + detail;
+    std::vector<std::string> recipe_words = details;
+    if (!recipe.empty()) recipe_words.insert(recipe_words.begin(), recipe);
+    if (!recipe_words.empty()) all.push_back(fmt::format("{}", fmt::join(recipe_words, ", ")));
     all.insert(all.end(), others.begin(), others.end());
     return fmt::format("{}", fmt::join(all, " · "));
   }
@@ -311,6 +312,23 @@ std::vector<std::string> summaries_of(std::span<const RunRequest* const> request
   return summaries;
 }
 
+std::string shared_summary_of(std::span<const RunRequest* const> requests) {
+  if (requests.empty()) return {};
+  SummaryWords shared(*requests.front());
+  for (const RunRequest* request : requests) {
+    const SummaryWords other(*request);
+    for (auto list : {&SummaryWords::data, &SummaryWords::details, &SummaryWords::others}) {
+      std::erase_if(shared.*list, [&](const std::string& one) {
+        return std::ranges::find(other.*list, one) == (other.*list).end();
+      });
+    }
+    if (shared.recipe == other.recipe) continue;
+    shared.recipe.clear();
+    shared.details.clear();
+  }
+  return shared.text();
+}
+
 std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests) {
   const auto varies = [&](const auto& of) {
     return std::ranges::any_of(
@@ -349,6 +367,28 @@ std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests
     names.push_back(std::move(name));
   }
   return names;
+}
+
+std::vector<std::string> group_names(std::span<const RunRequest* const> requests,
+                                     std::span<const std::size_t> group_of) {
+  std::vector<const RunRequest*> first;  // of each group
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    first.resize(std::max(first.size(), group_of[i] + 1));
+    if (first[group_of[i]] == nullptr) first[group_of[i]] = requests[i];
+  }
+  std::vector<std::string> names(first.size());
+  for (const VariedNumber& number : varied_numbers(requests)) {
+    std::vector<std::set<std::string>> values(first.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) values[group_of[i]].insert(number.values[i]);
+    const auto has_one = [](const std::set<std::string>& of) { return of.size() == 1; };
+    if (!std::ranges::all_of(values, has_one)) continue;
+    for (std::size_t group = 0; group < names.size(); ++group) {
+      names[group] += fmt::format("{}{} {}", names[group].empty() ? "" : ", ", number.label,
+                                  *values[group].begin());
+    }
+  }
+  const bool named = std::set(names.begin(), names.end()).size() == names.size();
+  return named ? names : summaries_of(first);
 }
 
 }  // namespace app

@@ -37,7 +37,13 @@ std::string shape_words(const engine::ShapeSpec& shape);
 std::string summary_of(const engine::RunRequest& request);
 /// Summaries of runs in one list: they leave out what all runs share.
 std::vector<std::string> summaries_of(std::span<const engine::RunRequest* const> requests);
+/// What all of them have in common, as summary_of() writes it.
+std::string shared_summary_of(std::span<const engine::RunRequest* const> requests);
 /// Runs of one sweep by what distinguishes them: "FP8 block, power-of-two scales, Zipf".
 std::vector<std::string> sweep_names(std::span<const engine::RunRequest* const> requests);
+/// Groups of a sweep's requests by the numbers that all requests of a group have in common and
+/// other groups do not: "Rows 256, Seed 1". `group_of[i]` is that of request i; they count from 0.
+std::vector<std::string> group_names(std::span<const engine::RunRequest* const> requests,
+                                     std::span<const std::size_t> group_of);
 
 }  // namespace app

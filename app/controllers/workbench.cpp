@@ -87,7 +87,8 @@ void Workbench::open_file(const std::string& path) {
           Severity::Warn,
           engine::shown_path(path) +
               " cannot be opened: supported are recordings (.session), captured graphs "
-              "(.dot, .gv), tensors and recorded routing (.npy, .safetensors), tours, requests and "
+              "(.dot, .gv), tensors and recorded routing (.npy, .npz, .safetensors), tours, "
+              "requests and "
               "splits (.json) and "
               "request logs (.jsonl). To open the files of a folder, drop them one by one");
   }

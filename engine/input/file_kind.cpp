@@ -21,7 +21,8 @@ constexpr KnownFile kKnownFiles[] = {
     {"SQLite format 3\0"sv, "an SQLite database, as recordings are; expertscope open shows those"},
     {"digraph"sv, "a graph as text (.dot); expertscope doctor --snapshot examines it"},
     {"strict digraph"sv, "a graph as text (.dot); expertscope doctor --snapshot examines it"},
-    {"PK\x03\x04"sv, "a ZIP archive, as .npz and .pt files are; save one tensor with np.save"},
+    {"PK\x03\x04"sv,
+     "a ZIP archive, as .npz and .pt files are; one of np.savez must be named .npz"},
     {"\x1f\x8b"sv, "compressed with gzip; uncompress it first"},
     {"\x7f"
      "ELF"sv,

@@ -152,6 +152,11 @@ std::string unusable_reason(const Header& header) {
 }  // namespace
 
 Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::string& where) {
+  return parse_npy(file, where, file.size());
+}
+
+Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::string& where,
+                               std::uint64_t file_bytes) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   const auto refuse = [&](const std::string& why) {
     return Error{ErrorCode::InvalidArgument, fmt::format("{}: {}", where, why)};
@@ -203,7 +208,7 @@ Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::strin
   }
   const Result<std::int64_t> elements = element_count(tensor.shape);
   if (!elements.ok()) return refuse(elements.error().message);
-  const std::size_t available = file.size() - header_begin - header_bytes;
+  const std::size_t available = file_bytes - header_begin - header_bytes;
   const auto size = static_cast<std::size_t>(stored_size(tensor.type));
   // By division, since elements * size may not fit 64 bits.
   if (static_cast<std::size_t>(elements.value()) > available / size) {
@@ -212,6 +217,7 @@ Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::strin
                     "{} bytes follow the header: the file is truncated",
                     shape_text(tensor.shape), tensor.dtype, size, elements.value(), available));
   }
+  if (file.size() < file_bytes) return tensor;
   tensor.bytes =
       file.subspan(header_begin + header_bytes, static_cast<std::size_t>(elements.value()) * size);
   return tensor;

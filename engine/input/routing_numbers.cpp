@@ -82,11 +82,13 @@ std::int64_t integer_at(StoredType type, std::span<const std::byte> bytes, std::
 std::string IntegerTable::words() const { return fmt::format("{} {}", dtype, shape_text(shape)); }
 
 Result<RoutingFile> read_routing_file(const std::string& path) {
-  if (path.ends_with(".npy") || path.ends_with(".safetensors")) return read_tensors(path);
+  if (path.ends_with(".npy") || path.ends_with(".npz") || path.ends_with(".safetensors")) {
+    return read_tensors(path);
+  }
   if (path.ends_with(".json")) return read_json_lists(path);
   return routing_error(path,
                        "splits and recorded experts are read from .json or .npy files, or from "
-                       ".safetensors");
+                       ".npz or .safetensors");
 }
 
 }  // namespace engine

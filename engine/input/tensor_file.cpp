@@ -84,14 +84,20 @@ class FileSource final : public TensorSource {
 
 }  // namespace
 
-Result<TensorFile> open_tensor_file(const std::string& path) {
+Result<TensorFile> open_tensor_file(const std::string& path, const TensorsWanted& wanted) {
   const bool npy = path.ends_with(".npy");
-  if (!npy && !path.ends_with(".safetensors")) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{}: only .npy and .safetensors files are read", shown_path(path))};
+  const bool npz = path.ends_with(".npz");
+  if (!npy && !npz && !path.ends_with(".safetensors")) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("{}: only .npy, .npz and .safetensors files are read", shown_path(path))};
   }
   ENGINE_ASSIGN(MappedFile file, MappedFile::open(path));
   std::vector<StoredTensor> tensors;
+  if (npz) {
+    ENGINE_ASSIGN(NpzTensors archive, parse_npz(file.bytes(), path, wanted));
+    return TensorFile{std::move(file), std::move(archive.tensors), std::move(archive.inflated)};
+  }
   if (npy) {
     ENGINE_ASSIGN(StoredTensor tensor, parse_npy(file.bytes(), path));
     tensors.push_back(std::move(tensor));

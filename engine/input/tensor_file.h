@@ -1,5 +1,6 @@
-// What .npy and .safetensors files have in common once their headers are read: typed, shaped byte
-// ranges. Files are untrusted: a range is only handed out after it was checked against the file.
+// What .npy, .npz and .safetensors files have in common once their headers are read: typed, shaped
+// byte ranges. Files are untrusted: a range is only handed out after it was checked against the
+// file.
 #pragma once
 
 #include <cstddef>
@@ -23,18 +24,36 @@ struct StoredTensor {
   std::string dtype;  // as the file says
   std::vector<std::int64_t> shape;
   StoredType type = StoredType::Unusable;
-  std::string reason;                // a sentence, when Unusable
-  bool column_major = false;         // Fortran's order, which is the reason
-  std::span<const std::byte> bytes;  // empty when Unusable; else exactly elements * size
+  std::string reason;         // a sentence, when Unusable
+  bool column_major = false;  // Fortran's order, which is the reason
+  // Empty when Unusable, or when it is compressed and was not wanted; else exactly elements * size.
+  std::span<const std::byte> bytes;
+};
+
+/// A compressed tensor in memory.
+struct InflatedBytes {
+  std::unique_ptr<std::byte[]> bytes;
+  std::uint64_t size = 0;
 };
 
 struct TensorFile {
   MappedFile file;
-  std::vector<StoredTensor> tensors;  // at least one; ranges inside `file`
+  std::vector<StoredTensor> tensors;         // at least one; ranges inside `file` or `inflated`
+  std::vector<InflatedBytes> inflated = {};  // of an archive
 };
 
-/// Reads the header that the path's extension names (.npy or .safetensors).
-Result<TensorFile> open_tensor_file(const std::string& path);
+/// Whose values are read: where a tensor is compressed, that costs its size in memory.
+struct TensorsWanted {
+  bool any = true;
+  std::string name = {};  // one tensor, or a list of them (kExpertPlace); empty = all
+
+  bool has(std::string_view tensor) const {
+    return any && (name.empty() || name == tensor || name.find("{}") != std::string::npos);
+  }
+};
+
+/// Reads the header that the path's extension names (.npy, .npz or .safetensors).
+Result<TensorFile> open_tensor_file(const std::string& path, const TensorsWanted& wanted = {});
 
 /// Product of the dimensions; an error when one is negative or the product passes 2^63.
 Result<std::int64_t> element_count(const std::vector<std::int64_t>& shape);
@@ -44,8 +63,17 @@ bool is_integer(StoredType type);           // may be routing; never an operand
 /// "BF16", whichever way the file spells it; what the file says where it cannot be used.
 std::string element_name(const StoredTensor& tensor);
 
-/// The formats. `where` names the file in errors.
+/// The formats. `where` names the file in errors. `file_bytes`: how long the file is if `file` is
+/// only its start; then the tensor has no bytes.
 Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::string& where);
+Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::string& where,
+                               std::uint64_t file_bytes);
+struct NpzTensors {
+  std::vector<StoredTensor> tensors;
+  std::vector<InflatedBytes> inflated;
+};
+Result<NpzTensors> parse_npz(std::span<const std::byte> file, const std::string& where,
+                             const TensorsWanted& wanted);
 Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> file,
                                                     const std::string& where);
 

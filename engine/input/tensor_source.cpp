@@ -244,7 +244,7 @@ bool fits(const std::vector<std::int64_t>& dimensions, const OperandShape& wante
 
 Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
                                                        const ShapeSpec& shape, OperandRole role) {
-  ENGINE_ASSIGN(TensorFile opened, open_tensor_file(input.path));
+  ENGINE_ASSIGN(TensorFile opened, open_tensor_file(input.path, {.name = input.tensor}));
   const auto file = std::make_shared<const TensorFile>(std::move(opened));
   // A tensor may have {} in its own name.
   const bool named = std::ranges::any_of(
@@ -327,7 +327,7 @@ Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, Ope
 }
 
 Result<std::vector<TensorEntry>> inspect_file(const std::string& path) {
-  ENGINE_ASSIGN(const TensorFile file, open_tensor_file(path));
+  ENGINE_ASSIGN(const TensorFile file, open_tensor_file(path, {.any = false}));
   std::vector<TensorEntry> entries;
   for (const StoredTensor& tensor : file.tensors) {
     TensorEntry entry;

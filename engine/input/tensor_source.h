@@ -66,7 +66,7 @@ struct TensorEntry {
   }
 };
 
-/// Header only: no tensor data is read. .npy and .safetensors. Lists of numbered tensors (see
+/// Header only: no tensor data is read. .npy, .npz and .safetensors. Lists of numbered tensors (see
 /// tensor_lists()) come last, with {} in their names.
 Result<std::vector<TensorEntry>> inspect_file(const std::string& path);
 

@@ -109,7 +109,8 @@ inline constexpr int kMaxRecordedLayers = 4096;
 
 struct RoutingSpec {
   RoutingDistribution distribution = RoutingDistribution::Uniform;
-  std::string path;  // only for File, as everything below the alignment: .json, .npy, .safetensors
+  std::string
+      path;  // only for File, as everything below the alignment: .json, .npy, .npz, .safetensors
   /// Every split but the last non-empty one is a multiple of this; 1 = any.
   std::int64_t alignment = 1;
   std::string tensor = {};  // in the file; empty = the only one, or the one with a usual name

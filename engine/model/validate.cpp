@@ -34,7 +34,7 @@ Flaw FileInput::flaw() const {
   }
   if (!path.empty()) return {};
   return {"path",
-          "is empty, so no file is named; choose a .npy or .safetensors file or a synthetic "
+          "is empty, so no file is named; choose a .npy, .npz or .safetensors file or a synthetic "
           "distribution"};
 }
 
@@ -45,7 +45,8 @@ Flaw RoutingSpec::flaw() const {
   if (distribution != RoutingDistribution::File) return {};
   if (path.empty()) {
     return {"path",
-            "is empty, but routing is read from a file; name a .json, .npy or .safetensors file of "
+            "is empty, but routing is read from a file; name a .json, .npy, .npz or .safetensors "
+            "file of "
             "splits or of recorded experts"};
   }
   return {};

@@ -261,10 +261,16 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
               "No other point of the same work and seed is better in both", ColumnUse::People)});
   const bool all_measured =
       std::ranges::all_of(points, &std::string::empty, &SweepPoint::unmeasured);
-  if (!all_measured) columns.push_back(for_files("unmeasured"));
+  if (!all_measured) {
+    columns.push_back(column("unmeasured", Measure::Words, "not measured",
+                             "Why there are no numbers: the run was refused, or it failed"));
+  }
+  const bool summaries =
+      std::ranges::any_of(points, [](const SweepPoint& point) { return !point.summary.empty(); });
+  if (summaries) columns.insert(columns.end(), {for_files("request"), for_files("device")});
   return {.name = "sweep",
           .columns = std::move(columns),
-          .rows = [&points, varied, all_measured](const RowSink& sink) {
+          .rows = [&points, varied, all_measured, summaries](const RowSink& sink) {
             for (std::size_t i = 0; i < points.size(); ++i) {
               const SweepPoint& point = points[i];
               const bool measured = point.unmeasured.empty();
@@ -280,9 +286,10 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
                         measured ? Cell(point.on_frontier ? 1 : 0) : Cell(),
                         point.on_frontier ? toned("frontier", Tone::Good) : Cell());
               if (!all_measured) cells.emplace_back(point.unmeasured);
+              if (summaries) add_cells(cells, point.summary, point.device);
               sink({.cells = std::move(cells),
                     .tone = point.on_frontier ? Tone::Good : Tone::Plain,
-                    .full_name = point.label});
+                    .full_name = measured ? point.label : point.label + "\n" + point.unmeasured});
             }
           }};
 }

@@ -8,6 +8,7 @@
 
 #include "profiling/compare/run_comparison.h"
 #include "profiling/compare/same_work.h"
+#include "profiling/document/run_document.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {
@@ -37,6 +38,7 @@ SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
   SweepPoint point;
   point.label = run.group.label;
   point.request = run.request;
+  point.device = device_text(run.result.device);
   // Another seed draws other values and splits: that is luck, not a choice.
   point.work = fmt::format("{} seed {}", work_text(run), run.result.effective.seed);
   point.time = summarize(step_samples({&run}).durations_ns);

@@ -35,6 +35,8 @@ struct SweepPoint {
   std::uint64_t left_out = 0;  // elements of all experts that their SNRs leave out
   bool on_frontier = false;    // set by mark_frontier()
   engine::RunRequest request;
+  std::string device;      // device_text() of the run
+  std::string summary;     // of the request in words, where files should have it
   std::string work;        // equal for points that can beat each other: work and seed
   std::string unmeasured;  // why there are no numbers: the worker refused the run, or it failed
 };

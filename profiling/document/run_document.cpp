@@ -68,8 +68,7 @@ class RunWriter {
  private:
   void settings(const std::string& summary) {
     const engine::ShapeSpec& shape = result_.effective.shape;
-    if (!summary.empty()) document_.fact("request", summary);
-    document_.fact("device", device_text(result_.device));
+    add_subject(document_, summary, result_.device);
     document_.fact("shape", fmt::format("{}{} experts, {} rows, n {}, k {}",
                                         shape.preset.empty() ? "" : shape.preset + ": ",
                                         shape.num_experts, shape.rows, shape.n, shape.k));
@@ -422,6 +421,12 @@ class RunWriter {
 };
 
 }  // namespace
+
+void add_subject(Document& document, const std::string& request,
+                 const engine::DeviceFacts& device) {
+  if (!request.empty()) document.fact("request", request);
+  document.fact("device", device_text(device));
+}
 
 Document run_document(const RecordedRun& run, const std::string& summary) {
   Document document;

@@ -17,6 +17,10 @@ namespace profiling {
 /// request in words; empty where it is known. The run must outlive the document.
 Document run_document(const RecordedRun& run, const std::string& summary);
 
+/// What was measured, in words, and on which device: the first facts of what a command prints.
+/// `request`: empty where it is known.
+void add_subject(Document& document, const std::string& request, const engine::DeviceFacts& device);
+
 /// One operand with every recipe. The comparison must outlive the document.
 Document comparison_document(const RecordedComparison& recorded);
 

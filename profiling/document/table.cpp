@@ -16,8 +16,6 @@
 namespace profiling {
 namespace {
 
-constexpr const char* kMissing = "–";
-
 std::string factor_text(double value) {
   return std::isfinite(value) ? fmt::format("{:.2f}", value) : number_text(value);
 }

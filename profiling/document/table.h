@@ -121,6 +121,9 @@ struct Column {
   const std::string& heading() const { return title.empty() ? key : title; }
 };
 
+/// What people see where a cell has no value.
+inline constexpr const char* kMissing = "–";
+
 struct Row {
   std::vector<Cell> cells{};
   std::optional<engine::Stage> stage{};  // colours the row

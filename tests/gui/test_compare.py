@@ -5,6 +5,9 @@ import pathlib
 import re
 import subprocess
 
+import numpy as np
+import picture
+
 SAMPLE = pathlib.Path(__file__).parents[2] / "assets" / "sessions" / "h200.session"
 SMALL = ["--num_experts", "4", "--tokens", "256", "--n", "256", "--k", "256"]
 
@@ -395,6 +398,19 @@ def test_numbers_that_list_values_are_swept_and_saved(open_window):
     names = [c["label"] for c in window.map()["controls"] if c["id"].startswith("frontier.point.")]
     assert sorted(name.split(", ", 2)[2] for name in names) == [
         f"Rows {rows}, N 64, Seed {seed}" for rows in (256, 512) for seed in (1, 7)]
+    # Every work has a colour of its own, the one of its points: their times are no choice.
+    works = sorted((c for c in window.map()["controls"] if c["id"].startswith("frontier.work.")),
+                   key=lambda c: c["id"])
+    assert [c["label"] for c in works] == [f"Rows {rows}, Seed {seed}" for rows in (256, 512) for seed in (1, 7)]
+    pixels = picture.read_png(window.picture().read_bytes()).astype(int)
+    colors = [tuple(pixels[int(c["rect"][1] + c["rect"][3]) // 2, int(c["rect"][0]) + 4]) for c in works]
+    assert len(set(colors)) == 4, colors
+    for point in (c for c in window.map()["controls"] if c["id"].startswith("frontier.point.")):
+        work = next(i for i, c in enumerate(works) if all(part in point["label"] for part in c["label"].split(", ")))
+        assert point["value"] == "frontier"  # the only one of its work
+        left, top, right, bottom = point["rect"]
+        middle = pixels[int(top + bottom) // 2, int(left + right) // 2]
+        assert abs(middle - np.array(colors[work])).max() < 12, (point["label"], middle, colors[work])
     rows = saved_csv(window, "frontier.table_card")
     assert [(row["shape.rows"], row["seed"]) for row in rows if row["median_ns"]] == [
         ("256", "1"), ("256", "7"), ("512", "1"), ("512", "7")]

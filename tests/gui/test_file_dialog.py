@@ -154,3 +154,23 @@ def test_a_folder_with_a_file_for_every_operand_is_one_step(open_window):
     window.settle()
     window.click("file.use_all")
     wait_whole_step(window)
+
+
+def test_an_npz_archive_fills_every_operand(open_window):
+    window = open_window()
+    window.wait_for_result()
+    for name, save in (("stored", np.savez), ("packed", np.savez_compressed)):
+        save(window.folder / f"{name}.npz", **step())
+        window.open_file(window.folder / f"{name}.npz")
+        window.wait("the offer", lambda m: any(
+            c["id"] == "activations.use_all" and c["label"] == "Use all: X, W, dY, splits" for c in m["controls"]))
+        window.settle()
+        window.click("activations.use_all")
+        window.wait("it to be used", lambda m: any(
+            c["id"] == "status.says" and c["value"].startswith("X, W, dY, splits come from the dump")
+            for c in m["controls"]) and window.control("activations.use_all") is None)
+        wait_whole_step(window)
+        assert value(window, "activations.tensor").startswith("x ")
+    (window.folder / "broken.npz").write_bytes((window.folder / "stored.npz").read_bytes()[:-30])
+    window.open_file(window.folder / "broken.npz")
+    window.wait("the refusal", lambda m: "no ZIP directory at its end" in m["state"]["last_error"])

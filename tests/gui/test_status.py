@@ -192,7 +192,10 @@ def test_banners_cover_nothing_and_move_what_is_read_once(open_window):
     window.wait("no banner", lambda m: not any(c["id"].startswith(BANNERS) for c in m["controls"]))
     window.settle()
     same_places(layout(window.map()), before)
-    # Its room is given back with the page.
+    # Without a message its room is given back: soon, or with the page at once.
+    time.sleep(3.5)
+    window.settle()
+    same_places(layout(window.map()), closed)
     window.key("ctrl+2")
     window.wait("another page", lambda m: m["state"]["page"] == "numerics")
     window.key("ctrl+1")

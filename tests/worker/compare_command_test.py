@@ -116,6 +116,21 @@ class Sweep(Commands):
         text = self.ok("sweep", *CPU, *SMALL, "--axes", "workspace")
         self.assertIn("\nrefused     ", text)
 
+    def test_what_was_measured_and_where_comes_first(self):
+        arguments = ["sweep", *CPU, *SMALL, "--axes", "recipe"]
+        lines = self.ok(*arguments).splitlines()
+        run = self.ok("run", *CPU, *SMALL, "--recipe", "bf16").splitlines()
+        self.assertRegex(lines[0], r"^request +E4 T64 N64 K256 · .*×12")
+        self.assertNotIn("BF16", lines[0])  # the recipe varies
+        self.assertEqual(lines[1], run[1])
+        self.assertRegex(lines[2], r"^varied +recipe$")
+        out = json.loads(self.ok(*arguments, "--json"))
+        self.assertIn("E4 T64", out["request"])
+        self.assertIn(out["device"], lines[1])
+        for row in csv.DictReader(io.StringIO(self.ok(*arguments, "--csv"))):
+            self.assertIn("E4 T64", row["request"])
+            self.assertEqual(row["device"], out["device"])
+
     def test_what_an_option_fixes_is_not_varied(self):
         out = json.loads(self.ok("sweep", *CPU, *SMALL, "--recipe", "fp8-block", "--json"))
         self.assertEqual(out["varied"], ["pow2"])

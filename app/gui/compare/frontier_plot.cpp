@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,28 +77,32 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   spec.selectable = false;
   spec.min_span = extent.time.span() * 1e-3;
   plot::PlotFrame frame(context, spec, view_);
-  // One for each amount of work: times of different work are not a choice between settings.
-  std::map<std::string_view, plot::Line> frontiers;
+  const bool several = made_.works.size() > 1;
+  std::vector<plot::Line> frontiers(made_.works.size());
   plot::Dots dots{.selected = table_.selected};
   for (std::size_t i = 0; i < made_.points.size(); ++i) {
     const SweepPoint& point = made_.points[i];
     const double snr = snr_of(point, choice);
-    plot::Dot dot{.at = {point.time.median, std::isinf(snr) ? extent.exact : snr},
-                  .color = point.on_frontier ? theme.colors.good : theme.colors.accent,
-                  .across = {point.time.p5, point.time.p95},
-                  .name = made_.names[i],
-                  .strong = point.on_frontier,
-                  .id = fmt::format("frontier.point.{}", i),
-                  .value = point.on_frontier ? "frontier" : ""};
+    const std::size_t work = made_.work_of[i];
+    plot::Dot dot{
+        .at = {point.time.median, std::isinf(snr) ? extent.exact : snr},
+        .color = several || point.on_frontier ? made_.works[work].color : theme.colors.accent,
+        .across = {point.time.p5, point.time.p95},
+        .name = made_.names[i],
+        .strong = point.on_frontier,
+        .hollow = several && !point.on_frontier,
+        .id = fmt::format("frontier.point.{}", i),
+        .value = point.on_frontier ? "frontier" : ""};
     if (!is_drawn(point, choice)) dot.at = plot::kNowhere;
     if (point.on_frontier && is_drawn(point, choice)) {
-      frontiers[point.work].points.push_back(dot.at);
+      frontiers[work].points.push_back(dot.at);
     }
     dots.dots.push_back(std::move(dot));
   }
   plot::Marks marks;
-  for (auto& [work, line] : frontiers) {
-    line.color = plot::faded(theme.colors.good, 0.8F);
+  for (std::size_t work = 0; work < frontiers.size(); ++work) {
+    plot::Line& line = frontiers[work];
+    line.color = plot::faded(made_.works[work].color, 0.8F);
     line.width = theme.px(1.5F);
     line.stepped = true;
     std::ranges::sort(line.points, {}, &plot::Point::x);
@@ -122,6 +124,38 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   plot::read_out(context, made_.names[row], lines);
 }
 
+/// The names of the works in their colours. Returns how high their lines are.
+float FrontierView::draw_works(const PanelContext& context, const Area& room) const {
+  if (made_.works.size() < 2) return 0.0F;
+  constexpr int kMostLines = 3;  // the points need the room; a point's read-out names its work
+  const Theme& theme = context.theme;
+  ImDrawList* const draw = ImGui::GetWindowDrawList();
+  const float line = theme.fonts.label->FontSize + theme.px(kGapSmall);
+  ImVec2 at = room.at;
+  int lines = 1;
+  for (std::size_t i = 0; i < made_.works.size(); ++i) {
+    const Work& work = made_.works[i];
+    const ImVec2 text = plot::text_size(theme.fonts.label, work.name);
+    const float width = text.x + theme.px(kGapLarge);
+    if (at.x > room.at.x && at.x + width > room.end().x) {
+      if (++lines > kMostLines) return line * kMostLines;
+      at = ImVec2(room.at.x, at.y + line);
+    }
+    const ImVec2 words = plot::draw_chip(draw, theme, theme.fonts.label, at, work.color);
+    plot::draw_text(draw, theme.fonts.label, words, theme.colors.text, work.name);
+    controls::record(context, fmt::format("frontier.work.{}", i).c_str(), work.name.c_str(),
+                     "legend", "", at, ImVec2(at.x + width, at.y + text.y));
+    at.x += width + theme.px(kGap);
+  }
+  return line * static_cast<float>(lines);
+}
+
+void FrontierView::draw_points(const PanelContext& context, const Area& room) {
+  const Area below = room.below(draw_works(context, room));
+  ImGui::SetCursorScreenPos(below.at);
+  draw_scatter(context, below.size);
+}
+
 CardTable FrontierView::table() {
   return {
       .id = "##frontier.table", .drawn = &made_.table, .generation = generation_, .state = &table_};
@@ -138,14 +172,14 @@ CardSpec FrontierView::points_card(const PanelContext& context) {
           .note = fmt::format("{} points, {} on the frontier", made_.points.size(), on_frontier),
           .measured =
               "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
-              "median one. Green: no other point of the same work (sizes, top-k, passes) and seed "
-              "is at least as accurate and as fast. "
+              "median one. Green, or filled where colours tell work apart: no other point of the "
+              "same work (sizes, top-k, passes) and seed is at least as accurate and as fast. "
               "Points were measured one after another, not interleaved: a small "
               "difference between two of them may be drift; measure the two again.",
           .table = table(),
           .header_widgets = snr + sweeps,
           .header = [this, &context, sweeps, snr] { draw_choices(context, sweeps, snr); },
-          .draw = [this, &context](const Area& room) { draw_scatter(context, room.size); },
+          .draw = [this, &context](const Area& room) { draw_points(context, room); },
           .read_out = {"frontier.scatter", "accuracy against time", [this, on_frontier] {
                          return fmt::format("points={};frontier={}", made_.points.size(),
                                             on_frontier);

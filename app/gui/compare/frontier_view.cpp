@@ -133,6 +133,26 @@ std::string FrontierView::subject() const {
                      shape_words(made_.runs.front()->request.shape), first.device.name);
 }
 
+void FrontierView::tell_works_apart(Points& made, const Theme& theme) {
+  std::vector<std::string_view> works;
+  std::vector<const engine::RunRequest*> requests;
+  for (const SweepPoint& point : made.points) {
+    const auto found = std::ranges::find(works, point.work);
+    made.work_of.push_back(static_cast<std::size_t>(found - works.begin()));
+    if (found == works.end()) works.push_back(point.work);
+    requests.push_back(&point.request);
+  }
+  const std::vector<std::string> names = group_names(requests, made.work_of);
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    made.works.push_back(
+        {names[i], works.size() == 1 ? theme.colors.good : theme.group(i, works.size())});
+  }
+  if (works.size() < 2) return;
+  for (std::size_t i = 0; i < made.points.size(); ++i) {
+    made.table.rows[i].chip = made.works[made.work_of[i]].color;
+  }
+}
+
 FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& sweep,
                                              const PanelContext& context) const {
   Points made;
@@ -161,9 +181,11 @@ FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& s
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].cells.front().words = made.names[i];
     rows[i].full_name = made.names[i];
+    if (!listed[i].unmeasured.empty()) rows[i].full_name += "\n" + listed[i].unmeasured;
   }
   made.table =
       plot::drawn(profiling::table_of("sweep", table.columns, std::move(rows)), context.theme);
+  tell_works_apart(made, context.theme);
   return made;
 }
 

@@ -39,13 +39,22 @@ class FrontierView {
     std::vector<std::string> titles;
   };
   static Sweeps sweeps_of(const profiling::RunList& runs);
+  /// Points that can beat each other. Times of different work are not a choice between settings.
+  struct Work {
+    std::string name;  // "Rows 256"
+    ImU32 color = 0;
+  };
   /// What is shown of a sweep, run by run.
   struct Points {
     std::vector<profiling::SweepPoint> points;
     std::vector<std::shared_ptr<const profiling::RecordedRun>> runs;
     std::vector<std::string> names;
+    std::vector<std::size_t> work_of;  // of every point: of works
+    std::vector<Work> works;
     plot::DrawnTable table;  // also of what this window planned and could not measure
   };
+  /// With several works, colours and names them; else green is the frontier.
+  static void tell_works_apart(Points& made, const Theme& theme);
   Points points_of(const profiling::RunGroupMembers& sweep, const PanelContext& context) const;
   SweepAxes axes(const engine::RunRequest& request, const WorkerHello& hello) const;
   /// Returns the y below them.
@@ -63,6 +72,8 @@ class FrontierView {
   CardSpec table_card();
   void draw_choices(const PanelContext& context, float sweeps, float snr);
   void draw_scatter(const PanelContext& context, ImVec2 size);
+  float draw_works(const PanelContext& context, const Area& room) const;
+  void draw_points(const PanelContext& context, const Area& room);
   std::optional<FrontierWish> draw_menu(const PanelContext& context);
 
   // The axes to vary.

@@ -197,7 +197,9 @@ class Pen {
                ImVec2(frame_.x().to_pixel(dot.across.max), at.y), faded(dot.color, 0.6F), 1.0F);
       }
       const float radius = theme_.px(dots.radius);
-      draw_->AddCircleFilled(at, ringed ? radius + theme_.px(1.5F) : radius, dot.color, 16);
+      const float shown = ringed ? radius + theme_.px(1.5F) : radius;
+      draw_->AddCircleFilled(at, shown, dot.hollow ? theme_.colors.panel : dot.color, 16);
+      if (dot.hollow) draw_->AddCircle(at, shown, dot.color, 16, theme_.px(1.5F));
       if (dots.rim != 0) draw_->AddCircle(at, radius, dots.rim, 16);
       if (ringed) draw_->AddCircle(at, radius + theme_.px(4), theme_.colors.text, 20);
       if (places_) places_->keep_free(at, radius);

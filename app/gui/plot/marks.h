@@ -38,7 +38,8 @@ struct Dot {
   Range across{};      // whisker along x; empty = none
   std::string name{};  // beside the dot
   bool strong = true;  // its name is placed before those of weaker dots, which are dim
-  std::string id{};    // of its control; empty = none
+  bool hollow = false;
+  std::string id{};  // of its control; empty = none
   std::string value{};
 };
 

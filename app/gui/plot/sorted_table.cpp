@@ -11,6 +11,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "profiling/document/table.h"
 
 namespace app::plot {
 
@@ -106,9 +107,33 @@ std::string fitted_cell(const ImFont* font, const Column& column, const std::str
   return column.width > 0.0F ? fitted_words(font, text, width) : fitted_middle(font, text, width);
 }
 
-/// The row's own tooltip says more than its first cell.
+/// A sentence that its column would cut takes the cells without a value before it, too.
+struct Sentence {
+  std::size_t from = 0;  // the first of these columns
+  std::size_t at = 0;    // its own column; 0 = the row has none
+};
+
+Sentence sentence_of(const Theme& theme, const std::vector<Column>& columns, const TableRow& row) {
+  const auto has_value = [&](std::size_t column) {
+    const Cell& cell = row.cells[column];
+    return columns[column].numeric ? !std::isnan(cell.key) : cell.text != profiling::kMissing;
+  };
+  for (std::size_t at = 2; at < columns.size(); ++at) {
+    const Column& column = columns[at];
+    if (column.numeric || column.width <= 0.0F || has_value(at - 1)) continue;
+    const float width = text_size(theme.fonts.body, row.cells[at].text).x;
+    if (width <= theme.px(column.width)) continue;
+    std::size_t from = at;
+    while (from > 1 && !has_value(from - 1)) --from;
+    return {.from = from, .at = at};
+  }
+  return {};
+}
+
+/// The row's own tooltip says more than its first cell. `begin`: x from where it may be drawn; 0 =
+/// its own column's.
 void draw_cell(const PanelContext& context, const Column& column, const TableRow& row,
-               const Cell& cell, bool first) {
+               const Cell& cell, bool first, float begin) {
   const Theme& theme = context.theme;
   const ImFont* font = column.numeric ? theme.fonts.mono : theme.fonts.body;
   ImVec2 at = ImGui::GetCursorScreenPos();
@@ -123,6 +148,12 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
     at.x += side + theme.px(6);
     width -= side + theme.px(6);
   }
+  const bool wider = begin > 0.0F;
+  if (wider) {
+    draw->PushClipRect(ImVec2(begin, draw->GetClipRectMin().y), draw->GetClipRectMax());
+    width += at.x - begin;
+    at.x = begin;
+  }
   offer_copy(context, column, cell, at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()));
   const std::string text = fitted_cell(font, column, cell.text, width);
   const bool explained = first && !row.tooltip.empty();
@@ -135,6 +166,7 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
   } else {
     draw_text(draw, font, ImVec2(at.x, middle), color, text);
   }
+  if (wider) draw->PopClipRect();
 }
 
 }  // namespace
@@ -249,9 +281,17 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
           ImGui::EndTooltip();
         }
         ImGui::SetCursorPos(start);
+        const Sentence sentence = sentence_of(theme, columns, row);
+        float begin = 0.0F;
         for (std::size_t column = 0; column < columns.size(); ++column) {
           if (!ImGui::TableSetColumnIndex(static_cast<int>(column))) continue;
-          draw_cell(context, columns[column], row, row.cells[column], column == 0);
+          const bool of_sentence = column >= sentence.from && column <= sentence.at;
+          if (sentence.at > 0 && of_sentence && begin == 0.0F) {
+            begin = ImGui::GetCursorScreenPos().x;
+          }
+          if (sentence.at > 0 && of_sentence && column < sentence.at) continue;
+          draw_cell(context, columns[column], row, row.cells[column], column == 0,
+                    column == sentence.at ? begin : 0.0F);
         }
         ImGui::PopID();
       }

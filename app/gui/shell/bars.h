@@ -3,6 +3,7 @@
 // ImGui window.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -110,12 +111,15 @@ struct Banner {
 };
 
 /// The strip above the status bar. It opens for the first banner, not under a pressed mouse, and
-/// stays open without a banner until another page is shown, so that a banner covers nothing and the
-/// page moves at most once. It shows the most urgent banner; a button shows the rest.
+/// stays open for a while without a banner, so that a banner covers nothing and banners that follow
+/// each other move the page at most once; another page closes it at once. It shows the most urgent
+/// banner; a button shows the rest.
 class MessageStrip {
  public:
   /// Whether the strip takes its room in this frame. `wanted`: there is a banner.
   bool takes_room(bool wanted, Page page);
+  /// Whether it is open without a banner for so long that the next frame closes it.
+  bool overdue() const;
   /// Fills the current ImGui window. The most urgent first.
   void draw(const PanelContext& context, const std::vector<Banner>& banners);
 
@@ -125,7 +129,9 @@ class MessageStrip {
   std::vector<std::string> ids_;  // of those at hand
   std::string chosen_;            // by the user; empty = the most urgent
   bool open_ = false;
-  Page page_ = Page::Performance;  // of the newest frame
+  bool wanted_ = false;                                // in the newest frame
+  std::chrono::steady_clock::time_point wanted_at_{};  // of the newest banner
+  Page page_ = Page::Performance;                      // of the newest frame
 };
 float strip_height(const Theme& theme);
 

@@ -35,9 +35,10 @@ struct PurposeText {
 PurposeText purpose_text(FilePurpose purpose) {
   switch (purpose) {
     case FilePurpose::OpenRecording:
-      return {"Open a recording, tensor, routing, request, tour or graph",
-              "Open",
-              {".session", ".npy", ".safetensors", ".json", ".jsonl", ".log", ".dot", ".gv"}};
+      return {
+          "Open a recording, tensor, routing, request, tour or graph",
+          "Open",
+          {".session", ".npy", ".npz", ".safetensors", ".json", ".jsonl", ".log", ".dot", ".gv"}};
     case FilePurpose::OpenSecond:
       return {"Open a recording to compare with", "Open", {".session"}};
     case FilePurpose::SaveSession:
@@ -55,17 +56,20 @@ PurposeText purpose_text(FilePurpose purpose) {
     case FilePurpose::ExportPage:
       return {kExportPageTitle, "Export", {".html"}, true};
     case FilePurpose::Activations:
-      return {"Activations from a tensor file", "Use", {".npy", ".safetensors"}};
+      return {"Activations from a tensor file", "Use", {".npy", ".npz", ".safetensors"}};
     case FilePurpose::Weights:
-      return {"Weights from a tensor file", "Use", {".npy", ".safetensors"}};
+      return {"Weights from a tensor file", "Use", {".npy", ".npz", ".safetensors"}};
     case FilePurpose::DownWeights:
-      return {"Weights of the down projection from a tensor file", "Use", {".npy", ".safetensors"}};
+      return {"Weights of the down projection from a tensor file",
+              "Use",
+              {".npy", ".npz", ".safetensors"}};
     case FilePurpose::Gradients:
-      return {"Gradients from a tensor file", "Use", {".npy", ".safetensors"}};
+      return {"Gradients from a tensor file", "Use", {".npy", ".npz", ".safetensors"}};
     case FilePurpose::Routing:
       break;
   }
-  return {"Splits or recorded routing from a file", "Use", {".json", ".npy", ".safetensors"}};
+  return {
+      "Splits or recorded routing from a file", "Use", {".json", ".npy", ".npz", ".safetensors"}};
 }
 
 bool reads_tensors(FilePurpose purpose) {

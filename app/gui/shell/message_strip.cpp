@@ -70,9 +70,18 @@ float strip_height(const Theme& theme) {
   return 2.0F * theme.fonts.title->FontSize + 2.0F * theme.px(kGapSmall);
 }
 
+bool MessageStrip::overdue() const {
+  // Long enough for the next of a row of messages, and for a click that was on its way.
+  constexpr std::chrono::seconds kMostEmpty{3};
+  return open_ && !wanted_ && std::chrono::steady_clock::now() - wanted_at_ > kMostEmpty;
+}
+
 bool MessageStrip::takes_room(bool wanted, Page page) {
-  if (wanted && !ImGui::IsAnyMouseDown()) open_ = true;
-  if (!wanted && page != page_) open_ = false;
+  wanted_ = wanted;
+  if (wanted) wanted_at_ = std::chrono::steady_clock::now();
+  const bool pressed = ImGui::IsAnyMouseDown();
+  if (wanted && !pressed) open_ = true;
+  if (!wanted && ((overdue() && !pressed) || page != page_)) open_ = false;
   page_ = page;
   return open_;
 }

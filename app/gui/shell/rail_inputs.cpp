@@ -149,7 +149,7 @@ void ControlRail::draw_operand_file(RequestOperand operand, engine::RunRequest& 
   engine::InputSpec& input = input_of(request, operand);
   auto& file = std::get<engine::FileInput>(input);
   FileField& field = file_field(operand);
-  if (draw_path(prefix, field.text, "A .npy or .safetensors file on the worker's machine",
+  if (draw_path(prefix, field.text, "A .npy, .npz or .safetensors file on the worker's machine",
                 text.purpose)) {
     if (field.text.empty()) file = {};
     if (!field.text.empty()) wishes_.tensor = UseTensor{field.text, operand};
@@ -229,7 +229,7 @@ void ControlRail::draw_routing_file(engine::RunRequest& request) {
   if (routing.distribution != engine::RoutingDistribution::File) return;
   if (draw_path("routing", routing_.text,
                 "Routing file: rows per expert for one or several steps, or the experts of every "
-                "token; a .json, .npy or .safetensors file on the worker's machine",
+                "token; a .json, .npy, .npz or .safetensors file on the worker's machine",
                 FilePurpose::Routing)) {
     name_routing_file(routing, routing_.text);
   }

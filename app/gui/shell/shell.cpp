@@ -134,7 +134,7 @@ bool Shell::tick() {
   for (const FileReport& report : workbench_.runs.take_file_reports()) rail_.file_inspected(report);
   for (const std::unique_ptr<PagePanel>& one : pages_) changed = one->tick() || changed;
   take_end_of_tour();
-  return status_changed() || changed;
+  return status_changed() || changed || strip_.overdue();
 }
 
 bool Shell::status_changed() {

@@ -38,7 +38,7 @@ struct WindowOptions {
   static constexpr int kLeastHeight = 560;
   static constexpr int kMostSide = 16384;
 
-  std::string open_file;  // recording (.session) or tensor (.npy, .safetensors) to begin with
+  std::string open_file;  // recording (.session) or tensor (.npy, .npz, .safetensors) to begin with
   WorkerCommand worker;
   std::string tour_folder;       // not empty: play the guided run, write PNGs here, exit
   std::string control_map_path;  // not empty: the controls of every frame as JSON

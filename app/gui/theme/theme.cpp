@@ -78,6 +78,14 @@ ImU32 Theme::series(std::size_t index) const {
   return rgb((kind == ThemeKind::Dark ? kDark : kLight)[index % kDark.size()]);
 }
 
+ImU32 Theme::group(std::size_t index, std::size_t count) const {
+  // Without the end of the map that the panel hides.
+  const float low = kind == ThemeKind::Dark ? 0.4F : 0.0F;
+  const float high = kind == ThemeKind::Dark ? 1.0F : 0.75F;
+  const float last = static_cast<float>(std::max<std::size_t>(count, 2) - 1);
+  return sequential(low + (high - low) * static_cast<float>(index) / last);
+}
+
 ImU32 Theme::sequential(float t) const {
   return std::isnan(t) ? colors.raised : rgb(plot::sequential_color(t));
 }

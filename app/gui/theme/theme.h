@@ -37,6 +37,8 @@ struct Theme {
   ImU32 stage(engine::Stage stage) const;
   /// Colour of the i-th of up to three overlaid series.
   ImU32 series(std::size_t index) const;
+  /// Colour of the i-th of any number of groups that have an order, such as values of a number.
+  ImU32 group(std::size_t index, std::size_t count) const;
   /// Perceptually uniform sequential map (viridis-like), t in [0, 1]. NaN gives the hatch
   /// background colour.
   ImU32 sequential(float t) const;

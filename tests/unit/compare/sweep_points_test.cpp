@@ -142,6 +142,9 @@ TEST(SweepTable, FilesHaveAColumnForEverySettingThatVaries) {
   const std::string text = profiling::csv_text(profiling::sweep_table(points));
   EXPECT_THAT(text, HasSubstr("on_frontier,unmeasured\r\n"));
   EXPECT_THAT(text, HasSubstr("\"rows 100, seed 2\",100,2,,,,,,,,,,refused: odd\r\n"));
+  const std::string seen = profiling::text_of(profiling::sweep_table(points));
+  EXPECT_THAT(seen, HasSubstr("not measured\n"));
+  EXPECT_THAT(seen, HasSubstr("refused: odd\n"));
 }
 
 TEST(ComparisonTables, ExpertsHaveATableOfTheirOwn) {

@@ -171,6 +171,27 @@ TEST(RequestControls, RunsOfASweepAreCalledByWhatDistinguishesThem) {
   EXPECT_THAT(sweep_names({}), ElementsAre());
 }
 
+TEST(RequestControls, GroupsOfASweepAreCalledByTheNumbersTheyShare) {
+  std::vector<engine::RunRequest> requests(4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    requests[i].shape.rows = i < 2 ? 256 : 512;
+    requests[i].launch.iterations = i % 2 == 0 ? 10 : 20;  // within each group
+  }
+  const std::vector<const engine::RunRequest*> all = {&requests[0], &requests[1], &requests[2],
+                                                      &requests[3]};
+  EXPECT_THAT(group_names(all, std::vector<std::size_t>{0, 0, 1, 1}),
+              ElementsAre("Rows 256", "Rows 512"));
+  EXPECT_THAT(group_names(all, std::vector<std::size_t>{0, 0, 0, 0}), ElementsAre(""));
+  // No number tells these apart.
+  requests[2] = requests[0];
+  requests[2].step = engine::StepKind::ExpertLayer;
+  const std::vector<std::string> steps =
+      group_names(std::vector<const engine::RunRequest*>{&requests[0], &requests[2]},
+                  std::vector<std::size_t>{0, 1});
+  EXPECT_NE(steps[0], steps[1]);
+  EXPECT_FALSE(steps[0].empty());
+}
+
 TEST(RequestControls, ARailShowsWhatTheStepHasAndWhatIsChanged) {
   RunRequest request;
   request.backend = engine::GemmBackend::CpuReference;

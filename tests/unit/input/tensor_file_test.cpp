@@ -10,6 +10,7 @@
 #include "engine/input/element_rounding.h"
 #include "engine/input/recorded_routing.h"
 #include "engine/input/tensor_source.h"
+#include "tests/unit/input/npy_bytes.h"
 #include "tests/unit/input/temporary_file.h"
 
 namespace engine {
@@ -20,26 +21,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Lt;
 using testing::SizeIs;
-
-template <class T>
-std::string raw(std::initializer_list<T> values) {
-  std::string bytes(values.size() * sizeof(T), '\0');
-  std::memcpy(bytes.data(), std::data(values), bytes.size());
-  return bytes;
-}
-
-std::string little_endian(std::uint64_t value, std::size_t bytes) {
-  return std::string(reinterpret_cast<const char*>(&value), bytes);
-}
-
-std::string npy(const std::string& header, const std::string& data, int version = 1) {
-  return std::string("\x93NUMPY") + static_cast<char>(version) + '\0' +
-         little_endian(header.size(), version == 1 ? 2 : 4) + header + data;
-}
-
-std::string npy_header(const std::string& descr, const std::string& shape) {
-  return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }      \n";
-}
 
 std::string safetensors(const std::string& json, const std::string& data) {
   return little_endian(json.size(), 8) + json + data;
