@@ -57,9 +57,9 @@ void print_text(const engine::ForcedSettings& forced,
   const auto bytes = [](double value) {
     return profiling::bytes_text(static_cast<std::uint64_t>(value));
   };
-  document.paragraph(
-      fmt::format("one step reads at least {}, writes at least {} and computes {}FLOP",
-                  bytes(sum.read_bytes), bytes(sum.written_bytes), profiling::si_text(sum.flop)));
+  document.paragraph(fmt::format("one step reads at least {}, writes at least {} and computes {}",
+                                 bytes(sum.read_bytes), bytes(sum.written_bytes),
+                                 profiling::flop_text(sum.flop)));
   print_document(document, operations.size());
 }
 

@@ -199,6 +199,10 @@ struct ShowPage {
   Page page = Page::Performance;
   std::optional<std::string> view{};  // empty = its first; nullopt = as it was
 };
+/// Chooses the card on screen, or no longer, for what is presented.
+struct PresentCard {
+  std::string card;
+};
 /// On all pages, each of which takes its part; what the selection leaves out is no longer selected.
 struct Select {
   Selection selection;
@@ -219,7 +223,7 @@ using Command =
                  VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile,
                  UseRequest, UseTensor, UseDump, AnswerLongRun, AskPath, ExportReport, RecordsOrder,
                  CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary,
-                 ShowPage, Select, PlayTour, RepeatTourStep, StatusMessage>;
+                 ShowPage, PresentCard, Select, PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

@@ -16,7 +16,8 @@ namespace {
 
 /// The operation, else the kernel's short name, for people.
 Cell name_cell(const std::string& operation, const std::string& kernel) {
-  return operation.empty() ? worded(kernel, short_kernel_name(kernel)) : Cell(operation);
+  if (operation.empty()) return worded(kernel, short_kernel_name(kernel));
+  return Cell(work_label(operation, kernel));
 }
 
 std::string full_name(const std::string& operation, const std::string& kernel) {

@@ -119,8 +119,14 @@ std::string short_kernel_name(std::string_view name) {
   return kept.empty() ? flat : fmt::format("{}<{}>", flat, fmt::join(kept, ", "));
 }
 
-std::string work_name(std::string_view operation, std::string_view kernel) {
+std::string work_label(std::string_view operation, std::string_view kernel) {
   if (operation.empty()) return short_kernel_name(kernel);
+  const bool prepares = kernel.starts_with("memset") || kernel.starts_with("memcpy");
+  return prepares ? fmt::format("{} for {}", kernel, operation) : std::string(operation);
+}
+
+std::string work_name(std::string_view operation, std::string_view kernel) {
+  if (std::string label = work_label(operation, kernel); label != operation) return label;
   std::string name(operation);
   if (!kernel.empty() && kernel != operation) name += "  " + short_kernel_name(kernel);
   return name;

@@ -67,6 +67,13 @@ std::string si_text(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+std::string flop_text(double flop) {
+  const std::string text = si_text(flop);
+  const bool prefixed = !text.empty() && text.back() >= 'A';
+  return prefixed ? fmt::format("{} {}FLOP", text.substr(0, text.size() - 1), text.back())
+                  : text + " FLOP";
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   double value = static_cast<double>(bytes);

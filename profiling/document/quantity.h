@@ -33,6 +33,8 @@ Quantity flop_rate(double flop_per_second);
 std::string number_text(double value);
 /// 1234567 -> "1.23M".
 std::string si_text(double value);
+/// "17.3 TFLOP".
+std::string flop_text(double flop);
 using engine::count_text;  // of every count in a text for people
 /// 3221225472 -> "3.0 GiB".
 std::string bytes_text(std::uint64_t bytes);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -93,6 +94,28 @@ TEST(LabelPlaces, APointsNameIsPlacedNextToIt) {
   const auto at = places.next_to(ImVec2(490, 100), kSize, 8);
   ASSERT_TRUE(at);
   EXPECT_LT(at->x + kSize.x, 490) << "there is no room to its right";
+}
+
+TEST(LabelPlaces, ANameFurtherAwayIsJoinedAndCrossesNoOther) {
+  LabelPlaces places(kMin, kMax);
+  std::vector<LabelPlaces::Joined> all;
+  const ImVec2 dot{300, 100};
+  while (const auto joined = places.joined_to(dot, kSize, 12, 60)) {
+    EXPECT_TRUE(inside(joined->at));
+    EXPECT_LE(std::hypot(joined->end.x - dot.x, joined->end.y - dot.y), 60.5F);
+    EXPECT_GE(joined->end.x, joined->at.x - 0.5F);
+    EXPECT_LE(joined->end.x, joined->at.x + kSize.x + 0.5F) << "the line ends at its label";
+    for (const LabelPlaces::Joined& other : all) EXPECT_FALSE(overlap(joined->at, other.at));
+    all.push_back(*joined);
+    ASSERT_LT(all.size(), 20U) << "it ends when there is no room";
+  }
+  EXPECT_GE(all.size(), 2U);
+}
+
+TEST(LabelPlaces, WithoutRoomNearItAPointHasNoName) {
+  LabelPlaces places(kMin, kMax);
+  places.keep_free(ImVec2(200, kMin.y), ImVec2(400, kMax.y));
+  EXPECT_FALSE(places.joined_to(ImVec2(300, 100), kSize, 12, 60));
 }
 
 TEST(LabelPlaces, DataFarOutsideDoNoHarm) {

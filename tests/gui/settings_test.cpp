@@ -45,6 +45,8 @@ class SettingsFile : public ::testing::Test {
 TEST_F(SettingsFile, ComesBackAsSavedAndAlone) {
   Settings settings;
   settings.width = 1000;
+  settings.presented = {{Page::Numerics, "layer", "layer.picture_card"},
+                        {Page::Performance, "", "performance.roofline_card"}};
   ASSERT_EQ(save_settings(path(), settings), "");
   EXPECT_EQ(load_settings(path()).settings, settings);
   EXPECT_EQ(names(), std::set<std::string>{"settings.json"});

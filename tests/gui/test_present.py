@@ -124,3 +124,93 @@ def test_a_tour_keeps_its_keys_and_its_caption(open_window, tmp_path):
     assert "step=2" in next(c["value"] for c in current["controls"] if c["id"] == "tour.state")
     window.key("Escape")
     window.wait("the rail", lambda m: has_rail(m) and "tour.state" in ids_of(m))
+
+
+@pytest.fixture
+def layer(open_window):
+    window = open_window(str(SESSIONS / "h200_layer.session"), "--no-worker", width=1280, height=800)
+    window.wait("the timeline", lambda m: "performance.timeline_card.title" in ids_of(m))
+    return window
+
+
+def walk(window):
+    seen = [line_of(window.map())]
+    for _ in range(40):
+        window.key("Right")
+        window.settle()
+        if line_of(window.map()) == seen[-1]:
+            return seen
+        seen.append(line_of(window.map()))
+    raise AssertionError("the walk has no end")
+
+
+def test_only_the_card_and_the_line_with_its_keys_are_on_screen(layer):
+    window = layer
+    assert "status.worker" in ids_of(window.map())
+    window.key("F11")
+    current = wait_for_line(window, "Performance · ")
+    assert not [one for one in ids_of(current) if one.startswith("status.")]
+    keys = window.control("present.keys")
+    assert "← →" in keys["value"] and "Esc" in keys["value"] and keys["visible"]
+    lowest = window.control("present.sentence")["rect"][3]
+    assert lowest > 800 - 26, "the card has the room of the status bar"
+
+
+def test_a_card_that_only_waits_for_the_user_is_not_walked(layer):
+    window = layer
+    window.key("ctrl+2")
+    window.wait("Numerics", lambda m: "numerics.selection" in ids_of(m))
+    window.key("F11")
+    wait_for_line(window, "Numerics · ")
+    assert not [one for one in walk(window) if "Selected range" in one]
+
+
+def test_the_layers_picture_is_seen_whole(layer):
+    window = layer
+    scale = window.map()["text_scale"]
+    window.key("ctrl+2")
+    window.click("numerics.part.2")
+    window.wait("the picture", lambda m: "layer.picture" in ids_of(m))
+    window.key("F11")
+    wait_for_line(window, "Numerics · Expert layer · ")
+
+    def whole(m):
+        boxes = [c for c in m["controls"]
+                 if c["id"].startswith(("layer.tensor.", "layer.kernels."))]
+        return len(boxes) > 10 and all(c["visible"] for c in boxes)
+    current = window.wait("every box", whole)
+    assert scale <= current["text_scale"] < 1.5 * scale
+    window.key("Right")
+    window.wait("large text", lambda m: m["text_scale"] == pytest.approx(1.5 * scale))
+
+
+def test_the_user_chooses_cards(layer):
+    window = layer
+    window.click("performance.roofline_card.menu")
+    window.click("performance.roofline_card.menu.present")
+    window.key("ctrl+2")
+    window.click("numerics.part.2")
+    window.click("layer.picture_card.menu")
+    window.click("layer.picture_card.menu.present")
+    window.click("numerics.part.0")
+    window.click("numerics.selection_card.menu")
+    window.click("numerics.selection_card.menu.present")
+    window.settle()
+    window.key("F11")
+    wait_for_line(window, "Performance · Roofline · 1 of 3")
+    seen = walk(window)
+    assert [one.rsplit(" · ", 1)[0] for one in seen] == [
+        "Performance · Roofline · 1 of 3", "Numerics · Expert layer · 2 of 3"], "in their order"
+    window.key("Escape")
+    window.wait("the rail", has_rail)
+    window.settle()
+    window.click("numerics.selection_card.menu")
+    window.wait("its mark", lambda m: any(
+        c["id"] == "numerics.selection_card.menu.present" and c["value"] == "chosen"
+        for c in m["controls"]))
+    window.click("numerics.selection_card.menu.present")
+    window.close_politely()
+    settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
+    assert settings["presented"] == [
+        {"card": "performance.roofline_card", "page": "performance", "view": ""},
+        {"card": "layer.picture_card", "page": "numerics", "view": "layer"}]

@@ -59,7 +59,8 @@ def test_comparison_of_both_operands_and_directions(open_window):
     window = open_window()
     compare(window)
     assert value(window, "recipes.table") == "8"
-    assert "1 024 x 512, 8 experts" in value(window, "recipes.status")
+    assert "1 024 x 512, 8 experts" in value(window, "headline.subject")
+    assert value(window, "recipes.status") == "", "the tensor is in the headline"
     window.click("recipes.direction.1")
     window.settle()
     assert value(window, "recipes.table") == "8"
@@ -68,7 +69,7 @@ def test_comparison_of_both_operands_and_directions(open_window):
     window.click("recipes.compare_now")
     wait_for_comparison(window, 1)
     window.settle()
-    assert "4 096 x 512" in value(window, "recipes.status")
+    assert "4 096 x 512" in value(window, "headline.subject")
 
 
 def test_rows_are_overlaid_and_sorted(open_window):

@@ -40,6 +40,7 @@ class Requests(CommandLine):
         lines = [line for line in text.splitlines() if " fprop " in line]
         self.assertIn("H = X Wup^T", text)
         self.assertEqual(len(lines), 2)
+        self.assertRegex(text, r"computes \d[\d.]* [kMGT]?FLOP\n")
         self.assertLess(text.index("quantize A from H"), text.index("Y = A Wdown^T"))
         out = json.loads(self.ok(*layer, "--json"))
         by_name = {one["operation"]: one for one in out["operations"]}

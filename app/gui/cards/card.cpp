@@ -67,6 +67,11 @@ void draw_content(const PanelContext& context, const Area& room, const CardSpec&
   if (const EmptyState empty = spec.empty ? spec.empty() : EmptyState(); !empty.title.empty()) {
     return draw_empty(context, room.size, empty);
   }
+  if (context.presenting != nullptr && spec.needs) {
+    const ImVec2 needed = spec.needs();
+    context.presenting->fits =
+        std::min(room.size.x / std::max(needed.x, 1.0F), room.size.y / std::max(needed.y, 1.0F));
+  }
   if (spec.draw) return spec.draw(room);
   const CardTable& table = spec.table;
   const std::vector<plot::TableRow>& rows = table.drawn->rows;
@@ -112,6 +117,12 @@ void draw_menu(const PanelContext& context, const CardSpec& spec) {
     ImGui::Separator();
     if (item("fill", spec.fills_page ? "Show all cards of the page" : "Fill the page with this")) {
       spec.fill_page();
+    }
+    const bool chosen = std::ranges::find(context.presented, std::string_view(spec.id),
+                                          &PresentedCard::card) != context.presented.end();
+    if (controls::menu_item(context, (menu_id + ".present").c_str(), "Show while presenting", true,
+                            chosen ? "chosen" : "")) {
+      context.commands.push_back(PresentCard{spec.id});
     }
   }
   ImGui::Separator();
@@ -231,6 +242,10 @@ Area above_sentence(const PanelContext& context, const Area& area, const CardSpe
 }
 
 }  // namespace
+
+bool has_content(const CardSpec& spec) {
+  return !spec.waits && (!spec.empty || spec.empty().title.empty());
+}
 
 void draw_card(const PanelContext& context, const Area& whole, const CardSpec& spec) {
   const Theme& theme = context.theme;

@@ -69,6 +69,9 @@ struct CardSpec {
   // These are called after the header's widgets, which may change what they show.
   std::function<EmptyState()> empty{};
   std::function<void(const Area&)> draw{};
+  /// Pixels that the content needs at this scale to be seen whole; null = it fits any card.
+  std::function<ImVec2()> needs{};
+  bool waits = false;  // for the user to do something: until then it shows nothing but that
   CardReadOut read_out{};
   /// Below a picture of it: what was shown; null = that of the run on screen.
   std::function<std::string()> caption{};
@@ -82,6 +85,9 @@ struct CardSpec {
 /// Name of the panel in a tour: "performance.timeline" for "performance.timeline_card", "memory"
 /// for "memory.card".
 std::string_view panel_name(std::string_view id);
+
+/// It shows more than why it is empty.
+bool has_content(const CardSpec& spec);
 
 void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec);
 

@@ -130,16 +130,25 @@ void CardBoard::draw_presented(const PanelContext& context, const std::vector<Ma
   if (cards.empty()) return;
   PresentingPass& pass = *context.presenting;
   const Area place{pass.at, pass.size};
-  pass.cards = cards.size();
-  pass.card = std::min(pass.wanted, cards.size() - 1);
-  // A tour shows the card that it speaks of.
-  for (std::size_t i = 0; i < cards.size() && !context.outlined.empty(); ++i) {
-    if (panel_name(cards[i](place).id) == context.outlined) pass.card = i;
+  std::vector<CardSpec> walked;
+  std::optional<std::size_t> shown;
+  for (const MakeCard& make : cards) {
+    CardSpec spec = make(place);
+    // A tour shows the card that it speaks of.
+    const bool outlined = !context.outlined.empty() && panel_name(spec.id) == context.outlined;
+    if (!outlined && !has_content(spec)) continue;
+    if (outlined || (!shown && spec.id == pass.chosen)) shown = walked.size();
+    walked.push_back(std::move(spec));
   }
   // The card covers what the page has drawn around its cards.
   context.controls.keep(pass.controls_before);
   ImGui::GetWindowDrawList()->AddRectFilled(place.at, place.end(), context.theme.colors.window);
-  const CardSpec spec = cards[pass.card](place);
+  if (!pass.chosen.empty() && !shown) return;
+  // Why nothing is shown is said as well as can be by the first card.
+  if (walked.empty()) walked.push_back(cards.front()(place));
+  pass.cards = walked.size();
+  pass.card = shown.value_or(std::min(pass.wanted, walked.size() - 1));
+  const CardSpec& spec = walked[pass.card];
   pass.title = spec.title;
   draw_card(context, place, spec);
 }

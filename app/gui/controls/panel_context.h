@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "app/controllers/commands.h"
+#include "app/controllers/presentation.h"
 #include "app/controllers/session_view.h"
 #include "app/gui/theme/theme.h"
 
@@ -90,7 +92,8 @@ struct PicturePass {
 
 /// One card fills the page, in large type.
 struct PresentingPass {
-  std::size_t wanted = 0;  // of the cards; beyond the last one = the last one
+  std::size_t wanted = 0;     // of the cards with content; beyond the last one = the last one
+  std::string_view chosen{};  // id of the one that the user has chosen; empty = `wanted`
   // The page, which the card fills, and how many controls there were before it was drawn.
   ImVec2 at{};
   ImVec2 size{};
@@ -98,6 +101,7 @@ struct PresentingPass {
   // What is shown, once it is drawn.
   std::size_t card = 0;
   std::size_t cards = 0;  // 0 = the page has none now, and is shown as it is
+  float fits = 0.0F;      // the part of its scale at which the card would be seen whole; 0 = any
   std::string title{};
 };
 
@@ -111,8 +115,9 @@ struct PanelContext {
   std::string_view outlined{};  // the panel that a tour speaks of: "performance.timeline"
   /// Why every control drawn with this shows its value but cannot be changed; empty = it can.
   std::string read_only{};
-  PicturePass* picture = nullptr;        // null = a frame of the window
-  PresentingPass* presenting = nullptr;  // null = all cards of the page are shown
+  PicturePass* picture = nullptr;              // null = a frame of the window
+  PresentingPass* presenting = nullptr;        // null = all cards of the page are shown
+  std::span<const PresentedCard> presented{};  // that the user has chosen
 };
 
 /// A click on an expert selects it; a click on the selected one clears the selection.

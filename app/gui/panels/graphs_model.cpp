@@ -13,18 +13,16 @@
 namespace app {
 namespace {
 
-/// The operation of a row, else its kernel's short name; a suffix in brackets is kept.
+/// A suffix in brackets is kept.
 std::string short_label(const profiling::NodeMatrix::Row& row) {
   const std::string& label = row.label;
-  const bool known = !row.operation.empty();
   for (const char* mark : {" [layer ", " [expert "}) {
     const std::size_t at = label.rfind(mark);
     const std::size_t first = label.find(mark);
     if (at == std::string::npos || first != at) continue;
-    return (known ? row.operation : plot::short_kernel_name(label.substr(0, at))) +
-           label.substr(at);
+    return plot::work_label(row.operation, label.substr(0, at)) + label.substr(at);
   }
-  return known ? row.operation : plot::short_kernel_name(label);
+  return plot::work_label(row.operation, label);
 }
 
 template <class Scale>

@@ -1,5 +1,5 @@
 // The picture of an expert layer. Boxes keep the size that their text needs: a card that is too
-// small for them scrolls.
+// small for them scrolls; while it is presented, all text is made smaller instead.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -152,6 +152,12 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
       .list = layer_list(profiling::tensors_table),
       .empty = [this, &context] { return no_layer(context); },
       .draw = [this, &context](const Area& room) { draw_picture(context, room); },
+      .needs =
+          [this, &context] {
+            const ImVec2 least = LayerGrid(context.theme, model_, ImVec2(0, 0)).size();
+            const float edge = context.theme.px(4);
+            return ImVec2(least.x + edge, least.y + edge);
+          },
       .read_out = {"layer.picture", "expert layer", [this] { return picture_value(); }}};
 }
 

@@ -196,6 +196,7 @@ CardSpec NumericsPanel::selection_card(const PanelContext& context) {
                     "Sums of the bins whose centres lie in the range; shares are of all "
                     "elements or scales, zeros and non-finite ones included.",
                 .draw = [this, &context](const Area& room) { draw_selection(context, room); },
+                .waits = !selection_,
                 .read_out = {.id = "numerics.selection",
                              .label = "selected range",
                              .value = [this] { return selection_value(); },

@@ -69,7 +69,8 @@ void draw_order_status(const PanelContext& context, const Area& area, const Orde
     line.text = status.error;
     line.color = colors.bad;
   } else if (status.stale != nullptr) {
-    line.text = fmt::format("{}   ({})", status.stale, status.shown);
+    line.text =
+        status.shown.empty() ? status.stale : fmt::format("{}   ({})", status.stale, status.shown);
     line.color = colors.warn;
   }
   draw_text_line(context, area, line);

@@ -75,7 +75,7 @@ struct OrderStatus {
   const char* label = "";
   std::string in_progress{};  // empty = nothing is
   std::string error{};
-  std::string shown{};          // empty = nothing is
+  std::string shown{};          // empty = nothing is, or the page's headline says what
   const char* stale = nullptr;  // what is shown answers another request
 };
 void draw_order_status(const PanelContext& context, const Area& area, const OrderStatus& status);

@@ -203,7 +203,9 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
       dots.dots.push_back(
           {.at = {std::log2(point.work.intensity()), std::log10(point.flop_per_s() / kTera)},
            .color = theme.stage(point.stage),
-           .name = std::string(engine::stage_name(point.stage))});
+           .name = std::string(engine::stage_name(point.stage)),
+           .id = fmt::format("performance.roofline.{}", engine::stage_name(point.stage)),
+           .value = rate_text(point.flop_per_s())});
     }
     marks.emplace_back(std::move(dots));
     const int index = plot::draw_marks(context, frame, marks).index;

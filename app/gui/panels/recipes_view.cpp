@@ -159,7 +159,7 @@ void RecipesView::draw_status(const PanelContext& context, const Area& area) con
                              : "comparing";
   }
   if (shown_) {
-    status.shown = shown_text();
+    // The page's headline says of which tensor.
     if (!view.from_file && !answers(model_.comparison().request, wanted(context))) {
       status.stale = "answers an older request: Quantize all again";
     }

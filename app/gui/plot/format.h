@@ -25,6 +25,7 @@ using profiling::short_kernel_name;
 using profiling::si_text;
 using profiling::time_unit;
 using profiling::TimeUnit;
+using profiling::work_label;
 using profiling::work_name;
 
 }  // namespace app::plot

@@ -55,7 +55,8 @@ void LabelPlaces::keep_free(ImVec2 at, float radius) {
   keep_free(ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius));
 }
 
-void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
+template <class Visit>
+void LabelPlaces::for_each_cell(ImVec2 from, ImVec2 to, Visit visit) {
   // No cast holds what is not a number.
   if (!std::isfinite(from.x + from.y + to.x + to.y)) return;
   if (from.x > to.x) std::swap(from, to);
@@ -83,10 +84,14 @@ void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
     auto cell = used_.begin() + column;
     cell += std::ptrdiff_t{columns_} * static_cast<int>(std::max(low, 0.0F));
     for (int row = static_cast<int>(std::max(low, 0.0F)); row <= bottom; ++row) {
-      *cell = std::max(*cell, kData);
+      visit(*cell);
       if (row < bottom) cell += columns_;
     }
   }
+}
+
+void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
+  for_each_cell(from, to, [](std::uint8_t& cell) { cell = std::max(cell, kData); });
 }
 
 int LabelPlaces::covered(ImVec2 at, ImVec2 size) const {
@@ -124,6 +129,34 @@ std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
       if (covered(ImVec2(x, y), size) != 0) continue;
       reserve(ImVec2(x, y), size);
       return ImVec2(x, y);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<LabelPlaces::Joined> LabelPlaces::joined_to(ImVec2 at, ImVec2 size, float least,
+                                                          float most) {
+  constexpr int kDirections = 16;
+  constexpr float kStep = 4.0F * kCell;
+  // The label's corner or the middle of its edge lies in that direction.
+  const auto before = [](float way, float length) {
+    return way > 0.3F ? 0.0F : way < -0.3F ? length : 0.5F * length;
+  };
+  for (float away = least; away <= most; away += kStep) {
+    for (int i = 0; i < kDirections; ++i) {
+      const float angle = 6.2831853F * static_cast<float>(i) / kDirections;
+      const ImVec2 way(std::cos(angle), std::sin(angle));
+      const ImVec2 end(at.x + away * way.x, at.y + away * way.y);
+      const ImVec2 low(end.x - before(way.x, size.x), end.y - before(way.y, size.y));
+      if (covered(low, size) != 0) continue;
+      // Close to the points, the lines of two that nearly coincide may touch.
+      const ImVec2 start(at.x + 0.5F * least * way.x, at.y + 0.5F * least * way.y);
+      bool crosses = false;
+      for_each_cell(start, end, [&](std::uint8_t cell) { crosses = crosses || cell == kLabel; });
+      if (crosses) continue;
+      reserve(low, size);
+      for_each_cell(start, end, [](std::uint8_t& cell) { cell = kLabel; });
+      return Joined{.at = low, .end = end};
     }
   }
   return std::nullopt;

@@ -33,6 +33,13 @@ class LabelPlaces {
   };
   // Each of these reserves the position it returns. For a point's name; none = no room next to it.
   std::optional<ImVec2> next_to(ImVec2 at, ImVec2 size, float gap);
+  /// For a point's name that has no room next to it: further away, but not beyond `most`, where a
+  /// line can join the two without crossing a label or another such line; none = no such place.
+  struct Joined {
+    ImVec2 at{};   // of the label
+    ImVec2 end{};  // of the line, at the label's edge
+  };
+  std::optional<Joined> joined_to(ImVec2 at, ImVec2 size, float least, float most);
   /// For the name of a line that crosses the plot at height `y`: above or below it, as far right as
   /// possible.
   Place along(float y, ImVec2 size, float gap);
@@ -47,6 +54,9 @@ class LabelPlaces {
   /// Number of cells in use, those of labels counted kLabelCost times; -1 = it would extend beyond
   /// the plot.
   int covered(ImVec2 at, ImVec2 size) const;
+  /// Calls visit(cell) for the cells that the line crosses.
+  template <class Visit>
+  void for_each_cell(ImVec2 from, ImVec2 to, Visit visit);
   void mark(Cells cells, std::uint8_t as);
   void reserve(ImVec2 at, ImVec2 size);
   Place best_of(const std::vector<ImVec2>& wished, ImVec2 size);

@@ -13,8 +13,9 @@
 namespace app::plot {
 namespace {
 
-constexpr float kFoot = 3.0F;       // height of a band at the foot
-constexpr float kLineChip = 18.0F;  // the piece of a line before its name
+constexpr float kFoot = 3.0F;            // height of a band at the foot
+constexpr float kLineChip = 18.0F;       // the piece of a line before its name
+constexpr float kLongestLeader = 72.0F;  // from a dot to its name
 
 bool somewhere(Point point) { return std::isfinite(point.x) && std::isfinite(point.y); }
 
@@ -251,40 +252,35 @@ class Pen {
     draw_label(draw_, theme_, place, theme_.colors.text, line.name);
   }
 
-  /// First all places: a line to a name further away may pass under the name of another dot.
+  /// Beside its dot, or joined to it by a line; a name without such a place is left out, because
+  /// elsewhere it would seem to be another dot's. Its read-out has it.
   void name(const Dots& dots) {
-    struct Named {
-      const Dot* dot;
-      LabelPlaces::Place place;
-    };
-    std::vector<Named> chosen;
-    bool lines = false;
     for (const bool strong : {true, false}) {
       for (const Dot& dot : dots.dots) {
-        if (dot.strong != strong || dot.name.empty() || !somewhere(dot.at)) continue;
-        const ImVec2 from = spot(dot.at);
-        const ImVec2 size = text_size(theme_.fonts.label, dot.name);
-        std::optional<ImVec2> beside = places_->next_to(from, size, theme_.px(8));
-        for (const float away : {20.0F, 36.0F, 56.0F}) {
-          if (beside || !dots.all_named) break;
-          beside = places_->next_to(from, size, theme_.px(away));
-          if (!beside) continue;
-          draw_->AddLine(from,
-                         ImVec2(std::clamp(from.x, beside->x, beside->x + size.x),
-                                std::clamp(from.y, beside->y, beside->y + size.y)),
-                         theme_.colors.dim_text);
-          lines = true;
-        }
-        if (beside) chosen.push_back({&dot, {.at = *beside, .clear = true}});
-        if (beside || !dots.all_named) continue;  // its read-out has the name
-        chosen.push_back({&dot, places_->anywhere(size, theme_.px(kGapSmall))});
+        if (dot.strong == strong && !dot.name.empty() && somewhere(dot.at)) name(dots, dot);
       }
     }
-    for (auto& [dot, place] : chosen) {
-      place.clear = place.clear && !lines;
-      draw_label(draw_, theme_, place, dot->strong ? theme_.colors.text : theme_.colors.dim_text,
-                 dot->name);
+  }
+
+  void name(const Dots& dots, const Dot& dot) {
+    const ImVec2 from = spot(dot.at);
+    const ImVec2 size = text_size(theme_.fonts.label, dot.name);
+    std::optional<ImVec2> at = places_->next_to(from, size, theme_.px(8));
+    const bool beside = at.has_value();
+    if (!beside && dots.all_named) {
+      const float rim = theme_.px(dots.radius);
+      if (const auto joined =
+              places_->joined_to(from, size, rim + theme_.px(8), theme_.px(kLongestLeader))) {
+        draw_->AddLine(from, joined->end, dot.color);
+        at = joined->at;
+      }
     }
+    if (!at) return;
+    draw_label(draw_, theme_, {.at = *at, .clear = true},
+               dot.strong ? theme_.colors.text : theme_.colors.dim_text, dot.name);
+    if (dot.id.empty()) return;
+    controls::record(context_, (dot.id + ".name").c_str(), dot.name.c_str(), "text",
+                     beside ? "beside" : "joined", *at, ImVec2(at->x + size.x, at->y + size.y));
   }
 
   const PanelContext& context_;

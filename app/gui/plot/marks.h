@@ -39,7 +39,7 @@ struct Dot {
   std::string name{};  // beside the dot
   bool strong = true;  // its name is placed before those of weaker dots, which are dim
   bool hollow = false;
-  std::string id{};  // of its control; empty = none
+  std::string id{};  // of its control, and with ".name" of its name's; empty = none
   std::string value{};
 };
 
@@ -48,8 +48,9 @@ struct Dots {
   float radius = 4.0F;  // pixels at scale 1, as `reach`
   float reach = 14.0F;  // the mouse finds a dot from this far
   ImU32 rim = 0;
-  int selected = -1;       // has a ring, as the one under the mouse
-  bool all_named = false;  // a name without room beside its dot is further away, joined by a line
+  int selected = -1;  // has a ring, as the one under the mouse
+  bool all_named =
+      false;  // one without room beside its dot is joined to it by a line, if there is room
 };
 
 /// One bar per item at 0, 1, 2, ... or several side by side, with whiskers and, on a second scale,

@@ -38,8 +38,7 @@ std::string operation_of(const PanelContext& context, const ActivityRecord& reco
 std::string kernel_name(const PanelContext& context, const Activity& activity, std::uint32_t,
                         const ActivityRecord& record) {
   // Bars are narrow: the kernel's own name is in the read-out.
-  std::string operation = operation_of(context, record);
-  return operation.empty() ? short_kernel_name(text_of(activity, record.name)) : operation;
+  return work_label(operation_of(context, record), text_of(activity, record.name));
 }
 
 std::string iteration_number(const PanelContext&, const Activity& activity, std::uint32_t,

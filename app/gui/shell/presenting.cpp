@@ -1,6 +1,7 @@
 // The presenter's view: one card of a page at a time, and a line above it that says which.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -36,23 +37,66 @@ Presentation::Before Shell::pages_of_user() const {
 
 void Shell::present(Action action) {
   Presentation& presentation = workbench_.presentation;
-  std::optional<Page> page;
+  workbench_.notices.set_status("");
+  std::optional<Presentation::Place> place;
   switch (action) {
     case Action::PresentNext:
-      page = presentation.next();
+      place = presentation.next();
       break;
     case Action::PresentPrevious:
-      page = presentation.previous();
+      place = presentation.previous();
       break;
     case Action::PresentFirst:
-      return presentation.first();
+      place = presentation.first();
+      break;
     case Action::PresentLast:
-      return presentation.last();
+      place = presentation.last();
+      break;
     default:
       if (presentation.on()) return end_presenting();
-      return presentation.begin(pages_of_user());
+      place = presentation.begin(pages_of_user(), settings_.presented);
   }
-  if (page) show({*page, ""});
+  if (place) show({place->page, place->view});
+}
+
+void Shell::present_card(const std::string& card) {
+  std::vector<PresentedCard>& chosen = settings_.presented;
+  const auto at = std::ranges::find(chosen, card, &PresentedCard::card);
+  if (at != chosen.end()) {
+    chosen.erase(at);
+  } else if (chosen.size() < Settings::kMostPresented) {
+    chosen.push_back({.page = page_, .view = std::string(page().view()), .card = card});
+  }
+  workbench_.notices.set_status(
+      chosen.empty()
+          ? "F11 presents all cards that have content"
+          : fmt::format("F11 presents {}, in the order in which they were chosen",
+                        chosen.size() == 1 ? std::string("the chosen card")
+                                           : fmt::format("the {} chosen cards", chosen.size())));
+}
+
+PresentingPass Shell::presenting_pass() {
+  Presentation& presentation = workbench_.presentation;
+  PresentingPass pass;
+  if (!presentation.on()) return pass;
+  pass.wanted = presentation.follow(page_, page().view());
+  if (!presentation.chosen().empty()) {
+    pass.chosen = presentation.chosen()[presentation.chosen_index()].card;
+  }
+  return pass;
+}
+
+void Shell::follow_presented(const PresentingPass& pass) {
+  Presentation& presentation = workbench_.presentation;
+  const float scale = presentation.scale();
+  if (pass.cards == 0 && !pass.chosen.empty()) {
+    if (const auto place = presentation.missed()) show({place->page, place->view});
+    draw_again_ = true;
+    return;
+  }
+  presentation.drawn(pass.card, pass.cards);
+  presentation.fit(pass.fits);
+  draw_again_ = draw_again_ || presentation.scale() != scale;
 }
 
 void Shell::end_presenting() {
@@ -71,20 +115,28 @@ void Shell::draw_presented_line(const PanelContext& context) {
   const PresentingPass& pass = *context.presenting;
   std::string text = page_title(page_);
   if (!pass.title.empty()) text += " · " + pass.title;
-  text += fmt::format(" · {} of {}", pass.card + 1, std::max<std::size_t>(pass.cards, 1));
+  const Presentation& presentation = workbench_.presentation;
+  const std::size_t chosen = presentation.chosen().size();
+  text += chosen > 0
+              ? fmt::format(" · {} of {}", presentation.chosen_index() + 1, chosen)
+              : fmt::format(" · {} of {}", pass.card + 1, std::max<std::size_t>(pass.cards, 1));
   if (const std::string source = source_of(context.view); !source.empty()) text += " · " + source;
+  // There is no status bar that could show it.
+  const std::string& status = workbench_.notices.status_message();
+  if (!status.empty()) text += " · " + status;
   const float room = ImGui::GetContentRegionAvail().x;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 end(at.x + room, at.y + theme.px(kRowHeight));
   const ImFont* font = theme.fonts.label;
   const float top = at.y + 0.5F * (theme.px(kRowHeight) - font->FontSize);
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw_shown(draw, font, {at.x, top}, theme.colors.text, fitted(font, text, room));
-  constexpr std::string_view kHint = "Esc ends";
+  constexpr std::string_view kHint = "← → cards · Esc ends";
   const float hint = shown_size(font, kHint).x;
-  if (shown_size(font, text).x + hint + theme.px(kGapSection) < room) {
-    draw_shown(draw, font, {end.x - hint, top}, theme.colors.dim_text, kHint);
-  }
+  const float left = room - hint - theme.px(kGapSection);
+  draw_shown(draw, font, {at.x, top}, theme.colors.text, fitted(font, text, left));
+  draw_shown(draw, font, {end.x - hint, top}, theme.colors.dim_text, kHint);
+  controls::record(context, "present.keys", "Keys", "text", std::string(kHint),
+                   {end.x - hint, at.y}, end);
   controls::record(context, "present.line", "What is presented", "text", text, at, end);
 }
 

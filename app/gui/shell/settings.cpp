@@ -52,6 +52,13 @@ engine::Result<Settings> from_json(const json& document) {
   settings.files.folder = document.value("folder", std::string());
   settings.files.recent = document.value("recent", std::vector<std::string>());
   if (settings.files.recent.size() > kMaxRecentFiles) settings.files.recent.resize(kMaxRecentFiles);
+  for (const json& one : document.value("presented", json::array())) {
+    const std::optional<Page> page = page_named(one.value("page", std::string()));
+    if (!page || settings.presented.size() == Settings::kMostPresented) continue;
+    settings.presented.push_back({.page = *page,
+                                  .view = one.value("view", std::string()),
+                                  .card = one.value("card", std::string())});
+  }
   // Read like any other request, when the window begins with it.
   if (const auto request = document.find("request"); request != document.end()) {
     settings.request = request->dump(-1, ' ', false, json::error_handler_t::replace);
@@ -134,6 +141,10 @@ std::string save_settings(const std::string& path, const Settings& settings) {
                    {"live", settings.live},
                    {"page", page_name(settings.page)},
                    {"view", settings.view}};
+  for (const PresentedCard& one : settings.presented) {
+    document["presented"].push_back(
+        {{"page", page_name(one.page)}, {"view", one.view}, {"card", one.card}});
+  }
   const engine::Result<json> request = engine::parse_json(settings.request);
   if (!settings.request.empty() && request.ok()) document["request"] = request.value();
   std::error_code ignored;  // create() says why it cannot write there

@@ -1,9 +1,12 @@
 // What the window remembers between starts, in $XDG_CONFIG_HOME/expertscope/settings.json.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "app/controllers/files_controller.h"
+#include "app/controllers/presentation.h"
 #include "app/gui/shell/rail_sections.h"
 #include "app/gui/theme/theme.h"
 
@@ -24,6 +27,8 @@ struct Settings {
   bool rail_hidden = false;
   RailSections rail_sections{};
   RememberedFiles files{};
+  static constexpr std::size_t kMostPresented = 64;
+  std::vector<PresentedCard> presented{};  // in the order of the walk; empty = all with content
   // What was on screen when the window was closed.
   std::string request{};  // JSON, as on the command line; empty = none yet
   bool live = false;

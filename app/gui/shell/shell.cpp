@@ -134,6 +134,7 @@ bool Shell::tick() {
   for (const FileReport& report : workbench_.runs.take_file_reports()) rail_.file_inspected(report);
   for (const std::unique_ptr<PagePanel>& one : pages_) changed = one->tick() || changed;
   take_end_of_tour();
+  changed = std::exchange(draw_again_, false) || changed;
   return status_changed() || changed || strip_.overdue();
 }
 
@@ -222,6 +223,7 @@ void Shell::carry_out(const Command& command) {
                  [&](const CancelFetch&) { workbench_.libraries.cancel_fetch(); },
                  [&](const UseLibrary& order) { workbench_.use_library(order.path); },
                  [&](const ShowPage& order) { show(order); },
+                 [&](const PresentCard& order) { present_card(order.card); },
                  [&](const Select& order) {
                    for (const auto& one : pages_) one->select(order.selection);
                  },

@@ -53,7 +53,7 @@ class Shell {
   Settings& settings() { return settings_; }
   const Settings& settings() const { return settings_; }
   /// To draw with: the user's own, larger while a card is presented.
-  float text_scale() const { return settings_.text_scale * (presenting() ? kPresentedScale : 1); }
+  float text_scale() const { return settings_.text_scale * workbench_.presentation.scale(); }
   /// Puts what is on screen into the settings, for the next start.
   void remember();
   /// A worker on this machine times iterations: drawing now would disturb the measurement.
@@ -96,6 +96,10 @@ class Shell {
   /// The pages as the user has left them, whatever a tour or a presentation shows.
   Presentation::Before pages_of_user() const;
   void present(Action action);
+  void present_card(const std::string& card);
+  PresentingPass presenting_pass();
+  /// What the frame showed decides where the next one goes, and how large its text is.
+  void follow_presented(const PresentingPass& pass);
   void end_presenting();
   void draw_presented_line(const PanelContext& context);
   // shell_draw.cpp
@@ -143,6 +147,7 @@ class Shell {
   LinkStatus drawn_status_;
   DeviceWords drawn_device_;
   std::uint64_t frame_ = 0;
+  bool draw_again_ = false;  // what was drawn has changed what is to be shown
   std::optional<int> exit_code_;
 };
 

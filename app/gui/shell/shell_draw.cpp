@@ -74,8 +74,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   pressed.export_records |= ordered.export_records;
   if (std::exchange(page_closed_front_, false)) pressed.clear = false;
   std::vector<Command> commands;
-  PresentingPass pass;
-  if (presenting()) pass.wanted = workbench_.presentation.follow(page_, page().view());
+  PresentingPass pass = presenting_pass();
   const PanelContext context{.view = now,
                              .commands = commands,
                              .theme = theme,
@@ -83,7 +82,8 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
                              .number_edit = number_edit_,
                              .keys = pressed,
                              .outlined = outlined_panel(workbench_.tours),
-                             .presenting = presenting() ? &pass : nullptr};
+                             .presenting = presenting() ? &pass : nullptr,
+                             .presented = settings_.presented};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,
@@ -91,7 +91,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
     draw_root(context);
   }
   draw_overlays(context);
-  if (presenting()) workbench_.presentation.drawn(pass.card, pass.cards);
+  if (presenting()) follow_presented(pass);
   drawn_page_ = {.page = page_, .view = std::string(page().view()), .selection = page().selected()};
   workbench_.tours.frame_drawn(drawn_page_);
   for (const Command& command : commands) carry_out(command);
@@ -123,7 +123,8 @@ void Shell::draw_root(const PanelContext& context) {
   ImGui::Dummy({0, 1});
   const std::vector<Banner> asking = banners(context);
   const float strip = strip_.takes_room(!asking.empty(), page_) ? strip_height(theme) : 0.0F;
-  const float height = ImGui::GetContentRegionAvail().y - strip - theme.px(kStatusHeight) - 1;
+  const float status_height = presented ? 0.0F : theme.px(kStatusHeight) + 1;
+  const float height = ImGui::GetContentRegionAvail().y - strip - status_height;
   if (settings_.rail_hidden || presented) {
     ImGui::Dummy({theme.px(kGap), height});
   } else {
@@ -149,6 +150,7 @@ void Shell::draw_root(const PanelContext& context) {
     const ThemeSpacing spacing(theme);
     strip_.draw(context, asking);
   }
+  if (presented) return;
   ImGui::Dummy({0, 1});
   const ChildScope status("##status", {0, 0}, theme.colors.panel, {theme.px(kPanelPadding), 0},
                           kFixed);

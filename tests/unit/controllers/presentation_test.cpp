@@ -8,6 +8,8 @@
 namespace app {
 namespace {
 
+using Place = Presentation::Place;
+
 /// Draws a frame as the window would: every page has the given number of cards.
 std::size_t frame(Presentation& shown, Page page, std::size_t cards, const char* view = "") {
   const std::size_t wanted = shown.follow(page, view);
@@ -24,10 +26,10 @@ TEST(Presentation, WalksOverTheCardsAndThenToTheNextPage) {
   EXPECT_EQ(frame(shown, Page::Performance, 2), 0U);
   EXPECT_EQ(shown.next(), std::nullopt);
   EXPECT_EQ(frame(shown, Page::Performance, 2), 1U);
-  EXPECT_EQ(shown.next(), Page::Numerics);
+  EXPECT_EQ(shown.next(), Place{Page::Numerics});
   EXPECT_EQ(shown.next(), std::nullopt) << "the page has not been drawn yet";
   EXPECT_EQ(frame(shown, Page::Numerics, 3), 0U);
-  EXPECT_EQ(shown.previous(), Page::Performance);
+  EXPECT_EQ(shown.previous(), Place{Page::Performance});
   EXPECT_EQ(frame(shown, Page::Performance, 2), 1U) << "backwards, a page begins with its last";
 }
 
@@ -54,7 +56,7 @@ TEST(Presentation, CountsAPageWithoutCardsAsOne) {
   Presentation shown;
   shown.begin({.page = Page::Graphs});
   frame(shown, Page::Graphs, 0);
-  EXPECT_EQ(shown.next(), Page::Compare);
+  EXPECT_EQ(shown.next(), Place{Page::Compare});
 }
 
 TEST(Presentation, BeginsAnewWhereAnotherViewOrFewerCardsAreShown) {
@@ -65,6 +67,52 @@ TEST(Presentation, BeginsAnewWhereAnotherViewOrFewerCardsAreShown) {
   EXPECT_EQ(frame(shown, Page::Numerics, 4), 3U);
   EXPECT_EQ(frame(shown, Page::Numerics, 2), 1U);
   EXPECT_EQ(frame(shown, Page::Numerics, 4, "recipes"), 0U);
+}
+
+TEST(Presentation, WalksOverTheChosenCardsInTheirOrder) {
+  Presentation shown;
+  EXPECT_EQ(shown.begin({.page = Page::Graphs}, {{Page::Numerics, "layer", "layer.picture_card"},
+                                                 {Page::Performance, "", "a"},
+                                                 {Page::Performance, "", "b"}}),
+            (Place{Page::Numerics, "layer"}));
+  EXPECT_EQ(shown.previous(), std::nullopt);
+  EXPECT_EQ(shown.next(), Place{Page::Performance});
+  EXPECT_EQ(shown.chosen()[shown.chosen_index()].card, "a");
+  EXPECT_EQ(shown.next(), Place{Page::Performance});
+  EXPECT_EQ(shown.chosen()[shown.chosen_index()].card, "b");
+  EXPECT_EQ(shown.next(), std::nullopt);
+  EXPECT_EQ(shown.first(), (Place{Page::Numerics, "layer"}));
+  EXPECT_EQ(shown.missed(), Place{Page::Performance}) << "an empty card is passed over";
+  EXPECT_EQ(shown.last(), Place{Page::Performance});
+  EXPECT_EQ(shown.missed(), Place{Page::Performance});
+  EXPECT_EQ(shown.chosen_index(), 1U);
+}
+
+TEST(Presentation, WalksOverAllCardsIfNoChosenOneHasContent) {
+  Presentation shown;
+  shown.begin({.page = Page::Performance}, {{Page::Numerics, "", "a"}, {Page::Numerics, "", "b"}});
+  for (int i = 0; i < 4; ++i) shown.missed();
+  EXPECT_TRUE(shown.chosen().empty());
+  shown.begin({.page = Page::Performance}, {{Page::Numerics, "", "a"}});
+  shown.missed();
+  EXPECT_TRUE(shown.chosen().empty());
+}
+
+TEST(Presentation, TextIsSmallerWhereACardWouldBeCut) {
+  Presentation shown;
+  EXPECT_EQ(shown.scale(), 1.0F);
+  shown.begin({.page = Page::Performance});
+  frame(shown, Page::Performance, 2);
+  EXPECT_EQ(shown.scale(), kPresentedScale);
+  shown.fit(0.8F);
+  EXPECT_LT(shown.scale(), 0.8F * kPresentedScale);
+  const float smaller = shown.scale();
+  shown.fit(1.02F);
+  EXPECT_EQ(shown.scale(), smaller) << "it does not flicker";
+  shown.fit(0.1F);
+  EXPECT_EQ(shown.scale(), 1.0F) << "never below the user's own";
+  shown.next();
+  EXPECT_EQ(shown.scale(), kPresentedScale);
 }
 
 TEST(Presentation, ReturnsWhatWasThereBefore) {

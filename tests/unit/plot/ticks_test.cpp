@@ -96,6 +96,14 @@ TEST(Format, GroupsDigitsByThree) {
   EXPECT_EQ(count_text(1234567), "1 234 567");
 }
 
+TEST(Format, AMemsetIsNotNamedAsTheProductThatItPrepares) {
+  EXPECT_EQ(work_label("fprop up", "nvjet_sm90_qqtst"), "fprop up");
+  EXPECT_EQ(work_label("fprop up", "memset"), "memset for fprop up");
+  EXPECT_EQ(work_label("", "memset"), "memset");
+  EXPECT_EQ(work_name("fprop up", "memset"), "memset for fprop up");
+  EXPECT_EQ(work_name("fprop up", "nvjet_sm90_qqtst"), "fprop up  nvjet_qqtst");
+}
+
 TEST(Format, ShortensKernelNames) {
   EXPECT_EQ(short_kernel_name("void kernels::(anonymous namespace)::quantize_block_kernel<"
                               "(kernels::Fp8Format)0, 128>(kernels::QuantizeBlockArgs)"),
