@@ -119,7 +119,10 @@ engine::Status WorkerChoice::check_libraries_of_files() const {
 
 WorkerSession::WorkerSession(std::vector<std::string> argv, const WorkerChoice& choice)
     : limit_seconds_(choice.timeout_seconds.value_or(WaitReporter::kDefaultLimitSeconds)),
-      link_({.argv = std::move(argv), .wake = {}, .allowed_libraries = choice.allowed_libraries}) {}
+      link_({.argv = std::move(argv),
+             .wake = {},
+             .allowed_libraries = choice.allowed_libraries,
+             .remote = choice.command.remote.has_value()}) {}
 
 engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const WorkerChoice& choice) {
   ENGINE_ASSIGN(const WorkerCommand command, choice.reached());

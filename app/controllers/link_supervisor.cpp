@@ -32,7 +32,8 @@ void LinkSupervisor::start(const std::string& cublaslt) {
                              .wake = wake_,
                              .progress_stall_seconds = 0,
                              .allowed_libraries = allowed_libraries_,
-                             .last_order = last_order_});
+                             .last_order = last_order_,
+                             .remote = worker.remote.has_value()});
   if (watching_) link_->watch_device(true);
 }
 

@@ -92,8 +92,10 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   // workspace of cuBLASLt 13.5.1 replays correctly.
   worker.arguments.emplace_back("--no-tracing");
   ENGINE_ASSIGN(std::vector<std::string> argv, worker.argv());
-  WaitingLink attempt(
-      {.argv = std::move(argv), .wake = {}, .allowed_libraries = options_.allowed_libraries});
+  WaitingLink attempt({.argv = std::move(argv),
+                       .wake = {},
+                       .allowed_libraries = options_.allowed_libraries,
+                       .remote = worker.remote.has_value()});
   WaitReporter patience(options_.setup_seconds);
   const auto with_time = [&](Reply reply) {
     reply.outcome.seconds = seconds_since(started);

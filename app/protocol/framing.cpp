@@ -5,6 +5,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <array>
@@ -121,19 +122,54 @@ std::size_t memory_of_frame(std::string_view body) {
   return memory_of(*wire::Frame::descriptor(), in, 0);
 }
 
+std::string header_of(std::string_view magic, std::size_t length) {
+  std::string bytes(magic);
+  for (int shift = 0; shift < 32; shift += 8) {
+    bytes += static_cast<char>(length >> shift & 0xFF);
+  }
+  return bytes;
+}
+
+/// The whole frame, or empty where compression saves nothing.
+std::string compressed(const wire::Frame& frame, std::size_t length) {
+  std::string body;
+  if (!frame.SerializeToString(&body)) return {};
+  std::string packed(ZSTD_compressBound(body.size()), '\0');
+  constexpr int kFastest = 1;
+  const std::size_t size =
+      ZSTD_compress(packed.data(), packed.size(), body.data(), body.size(), kFastest);
+  if (ZSTD_isError(size) != 0 || size >= length) return {};
+  packed.resize(size);
+  return header_of(kCompressedMagic, size) + packed;
+}
+
+/// Never longer than `limit`, whatever the zstd frame says.
+engine::Result<std::string> decompressed(std::string_view packed, std::size_t limit) {
+  const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size > limit) {
+    return broken(fmt::format(
+        "a compressed frame of {} bytes does not say how long it is, or is longer than {}",
+        packed.size(), limit));
+  }
+  std::string body(static_cast<std::size_t>(size), '\0');
+  const std::size_t got = ZSTD_decompress(body.data(), body.size(), packed.data(), packed.size());
+  if (ZSTD_isError(got) == 0 && got == body.size()) return body;
+  return broken(fmt::format("the {} bytes of a compressed frame cannot be read", packed.size()));
+}
+
 }  // namespace
 
-engine::Result<std::string> encode_frame(const wire::Frame& frame) {
+engine::Result<std::string> encode_frame(const wire::Frame& frame, FrameCompression compression) {
   const std::size_t length = frame.ByteSizeLong();
   if (length > kMaxFrameBytes) {
     return broken(
         fmt::format("a frame of {} bytes is too long; the limit is {}", length, kMaxFrameBytes));
   }
-  std::string bytes(kFrameMagic);
-  bytes.reserve(kFrameHeaderBytes + length);
-  for (int shift = 0; shift < 32; shift += 8) {
-    bytes += static_cast<char>(length >> shift & 0xFF);
+  if (compression == FrameCompression::On && length >= kLeastCompressedBytes) {
+    if (std::string bytes = compressed(frame, length); !bytes.empty()) return bytes;
   }
+  std::string bytes = header_of(kFrameMagic, length);
+  bytes.reserve(kFrameHeaderBytes + length);
   if (!frame.AppendToString(&bytes)) return broken("a frame could not be serialized");
   return bytes;
 }
@@ -173,7 +209,9 @@ void FrameDecoder::drop_large() {
 engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
   const std::string_view rest = std::string_view(buffer_).substr(consumed_);
   const std::string_view magic = rest.substr(0, std::min(rest.size(), kFrameMagic.size()));
-  if (magic != kFrameMagic.substr(0, magic.size())) {
+  const bool packed = magic == kCompressedMagic;
+  const bool packable = accepts_compressed_ && kCompressedMagic.starts_with(magic);
+  if (!kFrameMagic.starts_with(magic) && !packable) {
     return broken(fmt::format("a frame must start with \"{}\" but this one starts with \"{}\"",
                               kFrameMagic, terminal_text(magic)));
   }
@@ -184,25 +222,36 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
                               limit_ < kMaxFrameBytes ? "while nothing was ordered " : "", limit_));
   }
   if (rest.size() - kFrameHeaderBytes < length) return std::optional<wire::Frame>();
+  const std::string_view body = rest.substr(kFrameHeaderBytes, length);
+  std::string unpacked;
+  if (packed) {
+    ENGINE_ASSIGN(unpacked, decompressed(body, limit_));
+  }
+  ENGINE_ASSIGN(wire::Frame frame, parse(packed ? std::string_view(unpacked) : body));
+  consumed_ += kFrameHeaderBytes + length;
+  drop_large();
+  return std::optional<wire::Frame>(std::move(frame));
+}
+
+engine::Result<wire::Frame> FrameDecoder::parse(std::string_view body) const {
   // Two bytes on the wire can become an element of a hundred bytes in memory.
-  const std::size_t memory = memory_of_frame(rest.substr(kFrameHeaderBytes, length));
+  const std::size_t memory = memory_of_frame(body);
   const std::size_t most = std::min(kMemoryPerByte * limit_, kMaxFrameMemory);
   if (memory > most) {
     return broken(
         fmt::format("a frame of {} bytes would take about {} MiB of memory; the limit is {}",
-                    length, memory >> 20, most >> 20));
+                    body.size(), memory >> 20, most >> 20));
   }
   wire::Frame frame;
-  if (!frame.ParseFromArray(rest.data() + kFrameHeaderBytes, static_cast<int>(length))) {
+  if (!frame.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
     return broken(fmt::format(
-        "the {} bytes of a frame are not a message, or a text in them is not UTF-8", length));
+        "the {} bytes of a frame are not a message, or a text in them is not UTF-8", body.size()));
   }
-  consumed_ += kFrameHeaderBytes + length;
-  drop_large();
   if (frame.body_case() == wire::Frame::BODY_NOT_SET) {
-    return broken(fmt::format("a frame of {} bytes has no body known to this version", length));
+    return broken(
+        fmt::format("a frame of {} bytes has no body known to this version", body.size()));
   }
-  return std::optional<wire::Frame>(std::move(frame));
+  return frame;
 }
 
 engine::Status FrameDecoder::at_end() const {

@@ -16,6 +16,7 @@ double seconds(std::chrono::steady_clock::duration duration) {
 bool same_progress(const PulseReport& a, PulseReport b) {
   b.device = a.device;
   b.reading = a.reading;
+  b.echo = a.echo;
   return engine::equal_fields(a, b);
 }
 

@@ -15,7 +15,8 @@ namespace app {
 inline constexpr std::chrono::milliseconds kPulseLimit{550};  // a worker pulses every 50 ms
 inline constexpr std::chrono::seconds kStartLimit{10};  // CUDA and a slow ssh need a few seconds
 
-/// All is equal but the state of the device, which fluctuates whether or not anything happens.
+/// All is equal but the echo and the state of the device, which change whether or not anything
+/// happens.
 bool same_progress(const PulseReport& a, PulseReport b);
 
 class Liveness {

@@ -41,6 +41,8 @@ std::optional<wire::Frame> UnsentCommands::take() {
     *frame.mutable_inspect_file() = *std::exchange(inspection_, std::nullopt);
   } else if (watch_) {
     frame.mutable_watch_device()->set_on(*std::exchange(watch_, std::nullopt));
+  } else if (ping_) {
+    frame.mutable_ping()->set_number(*std::exchange(ping_, std::nullopt));
   } else {
     return std::nullopt;
   }

@@ -23,8 +23,9 @@ class UnsentCommands {
   void put_cancel() { cancel_ = true; }
   void put_inspection(wire::FileQuestion question) { inspection_ = std::move(question); }
   void put_watch(bool on) { watch_ = on; }
+  void put_ping(std::uint64_t number) { ping_ = number; }
 
-  bool empty() const { return !cancel_ && !order_ && !inspection_ && !watch_; }
+  bool empty() const { return !cancel_ && !order_ && !inspection_ && !watch_ && !ping_; }
   /// The next to send. A cancel goes before an order: it was meant for an older one.
   std::optional<wire::Frame> take();
 
@@ -33,6 +34,7 @@ class UnsentCommands {
   std::optional<wire::Frame> order_;
   std::optional<wire::FileQuestion> inspection_;
   std::optional<bool> watch_;
+  std::optional<std::uint64_t> ping_;
 };
 
 /// A cancelled run checks its flag between stages; one that does not within this time is stuck.

@@ -24,6 +24,7 @@
 #include "app/protocol/open_orders.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/protocol_version.h"
+#include "app/protocol/round_trip.h"
 #include "app/protocol/worker_command.h"
 #include "app/protocol/worker_frames.h"
 #include "engine/model/guarded_thread.h"
@@ -51,6 +52,7 @@ class ProcessLink final : public WorkerLink {
       return;
     }
     child_ = std::move(child).value();
+    if (options_.remote) decoder_.accept_compressed();
     stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!stop_.valid()) {
       child_.reset();
@@ -143,6 +145,7 @@ class ProcessLink final : public WorkerLink {
             .pid = child_ ? child_->pid() : 0,
             .seconds_silent = liveness_.seconds_silent(now),
             .seconds_still = liveness_.seconds_still(now),
+            .round_trip_seconds = round_trip_.seconds(),
             .cancel_overdue = orders_.cancel_overdue(now),
             .dropped_logs = events_.dropped()};
   }
@@ -187,8 +190,21 @@ class ProcessLink final : public WorkerLink {
       if (output_ended && Clock::now() - *output_ended > kExitGrace) {
         fail("closed its output without ending");
       }
+      ping_if_due();
       wake_if_changed();
     }
+  }
+
+  void ping_if_due() {
+    if (!options_.remote) return;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!greeted_) return;
+      const std::optional<std::uint64_t> number = round_trip_.due(Clock::now());
+      if (!number) return;
+      unsent_.put_ping(*number);
+    }
+    commands_ready_.notify_all();
   }
 
   void wait_for_bytes(bool behind) {
@@ -274,6 +290,7 @@ class ProcessLink final : public WorkerLink {
       const std::lock_guard lock(mutex_);
       if (arrived.pulse) {
         liveness_.pulse(*arrived.pulse, Clock::now());
+        round_trip_.echoed(arrived.pulse->echo, Clock::now());
       } else {
         liveness_.progressed(Clock::now());
       }
@@ -379,6 +396,7 @@ class ProcessLink final : public WorkerLink {
     wire::Frame hello;
     hello.mutable_hello()->set_protocol_version(protocol_version());
     hello.mutable_hello()->set_program_version(kProgramVersion);
+    hello.mutable_hello()->set_compresses(options_.remote);
     bool open = write_frame(hello);
     while (open) {
       std::optional<wire::Frame> frame;
@@ -418,6 +436,7 @@ class ProcessLink final : public WorkerLink {
   EventQueue events_;
   UnsentCommands unsent_;
   OpenOrders orders_;
+  RoundTrip round_trip_;
   std::uint64_t last_id_;
   bool caller_changed_ = false;  // set by a caller, reported by the reader: a caller may hold locks
   bool greeted_ = false;

@@ -62,6 +62,17 @@ std::string library_refusal(const std::string& file, const std::string& path);
 /// Limit of what a pulse counts: code that displays it adds one.
 inline constexpr int kMaxPulseCount = 1 << 30;
 
+/// The newest ping that has reached the worker, as its pulses report it.
+struct PingEcho {
+  std::uint64_t number = 0;  // 0 = none yet
+  double held_seconds = 0;   // from its arrival to this pulse
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&PingEcho::number>(),
+                      engine::field<&PingEcho::held_seconds>({.low = 0, .high = 86400})};
+  }
+};
+
 struct PulseReport {
   std::uint64_t request_id = 0;
   engine::Stage stage = engine::Stage::Other;
@@ -75,6 +86,7 @@ struct PulseReport {
   std::string device = {};                       // the state of the device then, in words
   /// Between orders, while watch_device() is on: one sample or why there is none.
   std::optional<profiling::PowerTrace> reading = {};
+  PingEcho echo = {};
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&PulseReport::request_id>(),
@@ -87,7 +99,8 @@ struct PulseReport {
                       engine::field<&PulseReport::replay>({.low = 0, .high = kMaxPulseCount}),
                       engine::field<&PulseReport::board>(),
                       engine::field<&PulseReport::device>(),
-                      engine::field<&PulseReport::reading>()};
+                      engine::field<&PulseReport::reading>(),
+                      engine::field<&PulseReport::echo>()};
   }
 };
 
@@ -143,9 +156,12 @@ struct LinkStatus {
   std::string reason;  // for Stalled and Lost: "killed by signal 9", "sent a malformed frame: ...",
                        // "no pulse for 0.8 s"
   PulseReport pulse;
-  int pid = 0;                     // 0 until it runs
-  double seconds_silent = 0;       // since its last byte, or its start
-  double seconds_still = 0;        // since the last progress: an order, progress, part of an answer
+  int pid = 0;                // 0 until it runs
+  double seconds_silent = 0;  // since its last byte, or its start
+  double seconds_still = 0;   // since the last progress: an order, progress, part of an answer
+  /// Of the newest ping that came back: over the link and through the worker's reader. Empty = not
+  /// measured yet, or not wanted.
+  std::optional<double> round_trip_seconds = {};
   bool cancel_overdue = false;     // it has not answered cancel() for 2 s
   std::uint64_t dropped_logs = 0;  // lines that arrived faster than poll() took them
 };
@@ -158,6 +174,7 @@ class WorkerLink {
     double progress_stall_seconds = 0;  // 0 = a busy worker may go without progress indefinitely
     std::vector<std::string> allowed_libraries = {};  // as for allow_libraries()
     std::uint64_t last_order = 0;                     // submit() counts on from here
+    bool remote = false;  // the worker is on another machine: pinged, and large frames compressed
   };
   /// Never fails and never waits: if the program cannot be started, the link becomes Lost with the
   /// reason.

@@ -67,6 +67,9 @@ std::optional<int> CommandReader::handle(const wire::Frame& frame) {
     case wire::Frame::kWatchDevice:
       readings_.watch(frame.watch_device().on());
       return std::nullopt;
+    case wire::Frame::kPing:
+      ping_.arrived(frame.ping().number());
+      return std::nullopt;
     case wire::Frame::kShutdown:
       return 0;
     default:
@@ -89,6 +92,7 @@ std::optional<int> CommandReader::greet(const wire::Hello& hello) {
     static_cast<void>(sender_.send(frame).ok());  // it exits either way
     return kExitRefused;
   }
+  if (hello.compresses()) sender_.compress();
   {
     const std::lock_guard lock(greeting_mutex_);
     greeted_ = true;

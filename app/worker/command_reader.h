@@ -10,6 +10,7 @@
 #include "app/worker/file_questions.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
+#include "app/worker/newest_ping.h"
 #include "app/worker/order_slot.h"
 
 namespace app {
@@ -20,12 +21,13 @@ inline constexpr int kExitMalformed = 5;  // the window sent something that is n
 class CommandReader {
  public:
   CommandReader(int descriptor, FrameSender& sender, OrderSlot& orders, FileQuestions& files,
-                IdleReadings& readings)
+                IdleReadings& readings, NewestPing& ping)
       : descriptor_(descriptor),
         sender_(sender),
         orders_(orders),
         files_(files),
-        readings_(readings) {}
+        readings_(readings),
+        ping_(ping) {}
 
   /// Runs until the stream ends, the window says so, or the stream cannot be trusted. Returns the
   /// exit code.
@@ -47,6 +49,7 @@ class CommandReader {
   OrderSlot& orders_;
   FileQuestions& files_;
   IdleReadings& readings_;
+  NewestPing& ping_;
   FrameDecoder decoder_;
   std::mutex greeting_mutex_;  // guards the three below
   bool greeted_ = false;

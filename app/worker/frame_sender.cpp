@@ -6,7 +6,7 @@
 namespace app {
 
 engine::Status FrameSender::send(const wire::Frame& frame) {
-  ENGINE_ASSIGN(const std::string bytes, encode_frame(frame));
+  ENGINE_ASSIGN(const std::string bytes, encode_frame(frame, compression_));
   const std::lock_guard lock(mutex_);
   if (broken_) return engine::Error{engine::ErrorCode::Io, "the window is gone"};
   engine::Status written = write_all(descriptor_.get(), bytes);

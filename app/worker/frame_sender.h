@@ -16,6 +16,8 @@ namespace app {
 class FrameSender {
  public:
   explicit FrameSender(UniqueFd descriptor) : descriptor_(std::move(descriptor)) {}
+  /// Large frames from now on.
+  void compress() { compression_ = FrameCompression::On; }
   /// Blocks while the reader of the pipe is slow. A frame that is too long is an error and leaves
   /// the stream intact; a failed write breaks it permanently.
   engine::Status send(const wire::Frame& frame);
@@ -28,6 +30,7 @@ class FrameSender {
   UniqueFd descriptor_;
   std::mutex mutex_;
   std::atomic<bool> broken_{false};
+  std::atomic<FrameCompression> compression_{FrameCompression::Off};
 };
 
 }  // namespace app

@@ -21,6 +21,7 @@
 #include "app/worker/engine_loop.h"
 #include "app/worker/file_questions.h"
 #include "app/worker/frame_sender.h"
+#include "app/worker/newest_ping.h"
 #include "app/worker/order_slot.h"
 #include "app/worker/pulse.h"
 #include "engine/input/regular_file.h"
@@ -65,13 +66,14 @@ int work(const app::BackendOptions& options) {
   app::IdleReadings readings(progress, {});
   app::FileQuestions files(
       [&](const app::FileReport& report) { static_cast<void>(sender.report(report).ok()); });
-  app::CommandReader reader(STDIN_FILENO, sender, orders, files, readings);
+  app::NewestPing ping;
+  app::CommandReader reader(STDIN_FILENO, sender, orders, files, readings, ping);
 
   int code = 0;
   bool engine_ended = false;
   {
     const app::Pulse pulse(sender, progress, engine_loop.dropped_records(), engine_loop.board(),
-                           readings);
+                           readings, ping);
     std::promise<void> engine_done;
     engine::GuardedThread engine_thread(
         [&] {

@@ -16,12 +16,13 @@ constexpr std::chrono::milliseconds kPulsePeriod{50};
 
 Pulse::Pulse(FrameSender& sender, const engine::RunProgress& progress,
              const std::atomic<std::uint64_t>& dropped_records, const profiling::LiveBoard& board,
-             const IdleReadings& readings)
+             const IdleReadings& readings, const NewestPing& ping)
     : sender_(sender),
       progress_(progress),
       dropped_records_(dropped_records),
       board_(board),
-      readings_(readings) {
+      readings_(readings),
+      ping_(ping) {
   thread_ = engine::GuardedThread([this] { beat_until_stopped(); }, end_worker);
 }
 
@@ -52,6 +53,7 @@ void Pulse::beat_until_stopped() {
         .board = std::move(board.nodes),
         .device = board.replay > 0 ? board_.device() : std::string(),
         .reading = readings_.latest(),
+        .echo = ping_.echo(),
     };
     wire::Frame frame;
     *frame.mutable_pulse() = to_wire(report);

@@ -10,6 +10,7 @@
 
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
+#include "app/worker/newest_ping.h"
 #include "engine/model/guarded_thread.h"
 #include "engine/observe/step_observer.h"
 #include "profiling/hazards/model/live_board.h"
@@ -20,7 +21,7 @@ class Pulse {
  public:
   Pulse(FrameSender& sender, const engine::RunProgress& progress,
         const std::atomic<std::uint64_t>& dropped_records, const profiling::LiveBoard& board,
-        const IdleReadings& readings);
+        const IdleReadings& readings, const NewestPing& ping);
   ~Pulse();
 
  private:
@@ -31,6 +32,7 @@ class Pulse {
   const std::atomic<std::uint64_t>& dropped_records_;
   const profiling::LiveBoard& board_;
   const IdleReadings& readings_;
+  const NewestPing& ping_;
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
   bool stopped_ = false;

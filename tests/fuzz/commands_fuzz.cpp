@@ -62,7 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     app::OrderSlot orders(progress);
     app::FileQuestions files(
         [&](const app::FileReport& report) { static_cast<void>(sender.report(report).ok()); });
-    app::CommandReader reader(pipe_in, sender, orders, files, readings);
+    app::NewestPing ping;
+    app::CommandReader reader(pipe_in, sender, orders, files, readings, ping);
     reader.backends_ready({});
     const int code = reader.read_until_end();
     fuzz::require(code == 0 || code == app::kExitRefused || code == app::kExitMalformed,

@@ -201,7 +201,8 @@ TEST(FileQuestions, CommandsAreReadWhileAFileIs) {
   OrderSlot orders(progress);
   IdleReadings readings(progress, {});
   FileQuestions files(answers.taker(), slow.reader());
-  CommandReader reader(commands.reading_end(), sender, orders, files, readings);
+  NewestPing ping;
+  CommandReader reader(commands.reading_end(), sender, orders, files, readings, ping);
   wire::Frame frame;
   frame.mutable_hello()->set_protocol_version(protocol_version());
   commands.send(frame);

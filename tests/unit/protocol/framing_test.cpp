@@ -209,5 +209,56 @@ TEST(Framing, ATruncatedStreamSaysWhere) {
   }
 }
 
+/// Texts that zstd shortens, and a decoder that takes them.
+wire::Frame long_frame() { return log_frame(std::string(100'000, 'x') + "end"); }
+
+std::string compressed_verdict(const std::string& bytes, std::size_t limit = kMaxFrameBytes) {
+  FrameDecoder decoder;
+  decoder.accept_compressed();
+  decoder.set_limit(limit);
+  decoder.append(bytes);
+  const engine::Result<std::optional<wire::Frame>> frame = decoder.next();
+  if (!frame.ok()) return frame.error().message;
+  return frame.value() ? frame.value()->inspect_file().path() : "more";
+}
+
+TEST(CompressedFraming, ALargeFrameIsShorterAndReadWhole) {
+  const std::string plain = encoded(long_frame());
+  const std::string packed = encode_frame(long_frame(), FrameCompression::On).value();
+  EXPECT_LT(packed.size(), plain.size() / 10);
+  EXPECT_EQ(compressed_verdict(packed), long_frame().inspect_file().path());
+  EXPECT_EQ(compressed_verdict(plain), long_frame().inspect_file().path()) << "both kinds are read";
+  for (std::size_t cut = 0; cut < packed.size(); ++cut) {
+    EXPECT_EQ(compressed_verdict(packed.substr(0, cut)), "more");
+  }
+}
+
+TEST(CompressedFraming, ASmallFrameStaysAsItIs) {
+  EXPECT_EQ(encode_frame(log_frame("short"), FrameCompression::On).value(),
+            encoded(log_frame("short")));
+}
+
+TEST(CompressedFraming, IsRefusedFromAPeerThatWasNotToldTo) {
+  EXPECT_THAT(verdict(encode_frame(long_frame(), FrameCompression::On).value()),
+              HasSubstr("must start with"));
+}
+
+TEST(CompressedFraming, AFrameThatGrowsBeyondTheLimitIsRefusedBeforeItDoes) {
+  const std::string packed = encode_frame(long_frame(), FrameCompression::On).value();
+  EXPECT_THAT(compressed_verdict(packed, 50'000), HasSubstr("is longer than 50000"));
+}
+
+TEST(CompressedFraming, WhatIsNoZstdFrameIsRefused) {
+  std::string packed = encode_frame(long_frame(), FrameCompression::On).value();
+  for (std::size_t at = kFrameHeaderBytes; at < packed.size(); ++at) {
+    std::string changed = packed;
+    changed[at] = static_cast<char>(changed[at] ^ 0x55);
+    const std::string said = compressed_verdict(changed);  // ends in an error or in other contents
+    EXPECT_NE(said, "more");
+  }
+  EXPECT_THAT(compressed_verdict(std::string("XSCZ\x04\x00\x00\x00none", 12)),
+              HasSubstr("does not say how long"));
+}
+
 }  // namespace
 }  // namespace app
