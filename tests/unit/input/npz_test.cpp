@@ -148,13 +148,13 @@ TEST(Npz, OnlyTheWantedTensorIsInflated) {
   EXPECT_EQ(one.value().tensors[1].bytes.size(), 64U);
 }
 
-struct Broken {
+struct BrokenArchive {
   std::string what;
   std::string file;
   std::string says;
 };
 
-std::vector<Broken> broken_archives() {
+std::vector<BrokenArchive> broken_archives() {
   const std::string good = zip({{.name = "x.npy", .content = kRow}});
   const ZipMember packed{.name = "x.npy", .content = kRow, .deflated = true};
   const auto with = [](ZipMember member, auto change) {
@@ -197,7 +197,7 @@ std::vector<Broken> broken_archives() {
 }
 
 TEST(Npz, BrokenAndHostileArchivesAreRefusedWithTheirReason) {
-  for (const Broken& broken : broken_archives()) {
+  for (const BrokenArchive& broken : broken_archives()) {
     const TemporaryFile file("b.npz", broken.file);
     const auto opened = open_tensor_file(file.path());
     ASSERT_FALSE(opened.ok()) << broken.what;
