@@ -20,7 +20,8 @@ double steady_seconds() {
 
 engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch,
                                       const InterruptWatch& interrupt) {
-  session.link().submit(*batch.next());
+  ENGINE_ASSIGN(const std::uint64_t id, session.submit(*batch.next()));
+  static_cast<void>(id);
   bool cancelled = false;
   auto end = session.wait(
       [](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
@@ -29,6 +30,7 @@ engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch
         session.progress().show(status, batch.progress(steady_seconds(), status.pulse.fraction));
       });
   session.progress().erase();
+  if (end.ok()) session.name_files_as_here(end.value());
   return end;
 }
 

@@ -111,7 +111,8 @@ class RowWriter {
 };
 
 engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, RowWriter& writer) {
-  session.link().submit(order);
+  ENGINE_ASSIGN(const std::uint64_t id, session.submit(order));
+  static_cast<void>(id);
   bool cancelled = false;
   const InterruptWatch interrupt;
   // Rows that appear on the same terminal are its progress.

@@ -32,9 +32,8 @@ struct CompareOptions {
 
 engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {
   engine::Result<engine::RunRequest> request =
-      options.input.file.empty()
-          ? options.request.resolve(options.worker.input_files())
-          : options.input.request(options.request, options.worker.input_files());
+      options.input.file.empty() ? options.request.resolve(options.worker.is_here())
+                                 : options.input.request(options.request, options.worker.is_here());
   if (!request.ok()) return request.error();
   engine::ComparisonRequest comparison = options.comparison;
   comparison.weights = options.input.operand == engine::OperandRole::Weights;

@@ -158,8 +158,7 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
         fmt::format("there is no case '{}'{}; see expertscope doctor --list", options.gallery_case,
                     engine::suggestion(options.gallery_case, ids))};
   }
-  engine::Result<engine::RunRequest> request =
-      options.request.resolve(options.worker.input_files());
+  engine::Result<engine::RunRequest> request = options.request.resolve(options.worker.is_here());
   if (!request.ok()) return request.error();
   // The CPU is a request's default backend, and it has no graphs.
   if (!engine::traits_of(request.value().backend).device) {
@@ -209,13 +208,19 @@ int examine(const DoctorOptions& options) {
   engine::Result<WorkerRunner::Options> worker = runner_options(choice);
   if (!worker.ok()) return could_not_run(worker.error());
   worker.value().core_dump_folder = options.core_dump_folder;
+  Task placed = DoctorOrder{.request = subject.value().request, .gallery_case = {}};
+  if (const engine::Status sent = choice.send_files(placed); !sent.ok()) {
+    return could_not_run(sent.error());
+  }
+  DoctorSubject there = subject.value();
+  there.request = std::get<DoctorOrder>(placed).request;
   WorkerRunner runner(std::move(worker).value());
   profiling::DoctorReport so_far;
   const engine::Result<profiling::DoctorReport> report = [&] {
     const InterruptWatch interrupt;
     DoctorProgress bar;
     return visit(
-        subject.value(), options.visit, facts.value(), runner,
+        there, options.visit, facts.value(), runner,
         [&](const VisitProgress& progress) {
           bar.show(progress);
           // Once per experiment, not per pulse: a snapshot may be large.

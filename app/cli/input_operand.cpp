@@ -90,8 +90,8 @@ void InputOperand::add_to(CLI::App& command, Need need) {
   rows->needs(input);
 }
 
-engine::Result<engine::RunRequest> InputOperand::request(const RequestOptions& options,
-                                                         RequestOptions::InputFiles files) const {
+engine::Result<engine::RunRequest> InputOperand::request(
+    const RequestOptions& options, const RequestOptions::IsHere& is_here) const {
   ENGINE_ASSIGN(engine::TensorEntry found, find_tensor(*this));
   const std::vector<std::int64_t>& shape = found.shape;
   if (shape.size() < 2) {
@@ -100,7 +100,7 @@ engine::Result<engine::RunRequest> InputOperand::request(const RequestOptions& o
   }
   engine::RunRequest defaults;
   defaults.shape.num_experts = 1;
-  ENGINE_ASSIGN(engine::RunRequest request, options.resolve(files, std::move(defaults)));
+  ENGINE_ASSIGN(engine::RunRequest request, options.resolve(is_here, std::move(defaults)));
   request.shape.preset.clear();  // its sizes are the file's
   if (!options.given_field("recipe.pow2_scales") && options.file().empty()) {
     request.recipe.pow2_scales =

@@ -25,7 +25,7 @@ struct InputOperand {
   /// The request's options with the sizes and values of the file. Scales per tensor are exact
   /// unless a file or an option says otherwise, as in a comparison of recipes.
   engine::Result<engine::RunRequest> request(const RequestOptions& options,
-                                             RequestOptions::InputFiles files) const;
+                                             const RequestOptions::IsHere& is_here) const;
 };
 
 }  // namespace app::cli

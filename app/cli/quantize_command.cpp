@@ -44,7 +44,7 @@ nlohmann::ordered_json result_json(const QuantizeOrder& order, const QuantizeDon
 
 int quantize(const QuantizeOptions& options) {
   engine::Result<engine::RunRequest> request =
-      options.input.request(options.request, options.worker.input_files());
+      options.input.request(options.request, options.worker.is_here());
   if (!request.ok()) return report(request.error());
   const QuantizeOrder order{.request = std::move(request).value(),
                             .operand = options.input.operand,

@@ -86,4 +86,14 @@ engine::Result<WorkerCommand> RemoteMachine::reached(const WorkerCommand& comman
   return reached;
 }
 
+engine::Status RemoteMachine::send_files(Task& task) {
+  if (!files_) return {};
+  ProgressLine line;
+  const auto progress = [&](const std::string& words, double fraction) {
+    line.show(fraction > 0 ? fmt::format("{} {}", bar_text(fraction, kBarCells), words) : words,
+              words);
+  };
+  return files_->place_all(task, {.progress = progress, .stop = {}});
+}
+
 }  // namespace app::cli

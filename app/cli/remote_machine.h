@@ -6,6 +6,7 @@
 
 #include "app/protocol/worker_command.h"
 #include "app/remote/deployment.h"
+#include "app/remote/sent_files.h"
 #include "engine/model/error.h"
 
 namespace app::cli {
@@ -19,9 +20,16 @@ class RemoteMachine {
 
   /// The worker there, with what `command` says beside its program. Progress goes to stderr.
   engine::Result<WorkerCommand> reached(const WorkerCommand& command);
+  /// Once it is reached (app/remote/sent_files.h).
+  engine::Status send_files(Task& task);
+  template <engine::Described T>
+  void name_as_here(T& record) const {
+    if (files_) files_->name_as_here(record);
+  }
 
  private:
   std::optional<ConnectedMachine> connected_;
+  std::optional<SentFiles> files_;
 };
 
 }  // namespace app::cli

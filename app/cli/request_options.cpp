@@ -215,7 +215,7 @@ std::string RequestOptions::library_file() const {
   return given_field("cublaslt_library") ? std::string() : request_file_;
 }
 
-engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
+engine::Result<engine::RunRequest> RequestOptions::resolve(const IsHere& is_here,
                                                            engine::RunRequest request) const {
   if (!request_file_.empty()) {
     ENGINE_ASSIGN(request, read_request(request_file_));
@@ -246,7 +246,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
                     "those of '{}': take it with --preset",
                     named));
   }
-  if (files == InputFiles::OfThisMachine) ENGINE_TRY(check_readings(request.routing));
+  if (is_here(request.routing.path)) ENGINE_TRY(check_readings(request.routing));
   return request;
 }
 

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,12 +47,13 @@ class RequestOptions {
   enum class Lists { Refused, Allowed };
   /// Adds --request, --preset and one option per field. Call once.
   void add_to(CLI::App& command, Lists lists = Lists::Refused);
-  enum class InputFiles { OfThisMachine, OfAnother };
+  /// Whether a file of this path is on this machine.
+  using IsHere = std::function<bool(const std::string& path)>;
   /// Applies the request file to `request`, then the preset, then single fields. Validated. A
   /// routing of this machine that has several readings is refused; one of another machine is its
   /// worker's to judge. A number that lists several values has the first of them; which
   /// combinations are valid is then for the plan of the runs to say.
-  engine::Result<engine::RunRequest> resolve(InputFiles files,
+  engine::Result<engine::RunRequest> resolve(const IsHere& is_here,
                                              engine::RunRequest request = {}) const;
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
   /// an option. An option is the user's own choice.

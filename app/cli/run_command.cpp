@@ -140,10 +140,10 @@ engine::Result<std::vector<PlannedRequest>> requests_of(const RunOptions& option
     defaults.routing.path = options.recorded_routing;
   }
   ENGINE_ASSIGN(engine::RunRequest request,
-                options.request.resolve(options.worker.input_files(), std::move(defaults)));
+                options.request.resolve(options.worker.is_here(), std::move(defaults)));
   // A file of another machine is its worker's to read: it refuses sizes that do not fit, and says
   // which do.
-  if (!options.recorded_routing.empty() && !options.worker.command.remote) {
+  if (!options.recorded_routing.empty() && options.worker.is_here()(options.recorded_routing)) {
     ENGINE_ASSIGN(request, sized_by_routing(options, request));
   }
   return std::vector{PlannedRequest{.request = std::move(request)}};

@@ -182,8 +182,7 @@ void print_json(const Batch& batch, const MeasuredBatch& measured,
 }
 
 int sweep(const SweepOptions& options) {
-  const engine::Result<engine::RunRequest> base =
-      options.request.resolve(options.worker.input_files());
+  const engine::Result<engine::RunRequest> base = options.request.resolve(options.worker.is_here());
   if (!base.ok()) return report(base.error());
   const auto numbers = options.request.number_axes();
   if (!numbers.ok()) return report(numbers.error());

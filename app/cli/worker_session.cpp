@@ -94,6 +94,12 @@ void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
       ->check(at_least(0));
 }
 
+RequestOptions::IsHere WorkerChoice::is_here() const {
+  const std::string host = command.remote.value_or(std::string());
+  const bool none = command.remote && !sends_worker();
+  return [host, none](const std::string& path) { return !none && !path_on(host, path); };
+}
+
 void report_wait(const std::string& word) {
   if (::isatty(STDERR_FILENO) != 0) show_line("");
   print(stderr, "expertscope: {}\n", word);
@@ -118,7 +124,8 @@ engine::Status WorkerChoice::check_libraries_of_files() const {
 }
 
 WorkerSession::WorkerSession(std::vector<std::string> argv, const WorkerChoice& choice)
-    : limit_seconds_(choice.timeout_seconds.value_or(WaitReporter::kDefaultLimitSeconds)),
+    : machine_(choice.sends_worker() ? choice.machine : nullptr),
+      limit_seconds_(choice.timeout_seconds.value_or(WaitReporter::kDefaultLimitSeconds)),
       link_({.argv = std::move(argv),
              .wake = {},
              .allowed_libraries = choice.allowed_libraries,
@@ -181,10 +188,23 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
 
 engine::Result<LinkEvent> WorkerSession::perform(
     Task order, const std::function<bool(const LinkEvent&)>& wanted) {
-  link().submit(std::move(order));
+  ENGINE_ASSIGN(const std::uint64_t id, submit(std::move(order)));
+  static_cast<void>(id);
   auto end = wait(wanted, [this](const LinkStatus& status) { progress_.show(status); });
   progress_.erase();
+  if (end.ok()) name_files_as_here(end.value());
   return end;
+}
+
+engine::Result<std::uint64_t> WorkerSession::submit(Task order) {
+  if (machine_) ENGINE_TRY(machine_->send_files(order));
+  return link().submit(std::move(order));
+}
+
+void WorkerSession::name_files_as_here(LinkEvent& event) const {
+  if (!machine_) return;
+  if (auto* run = std::get_if<RunDone>(&event)) machine_->name_as_here(run->result);
+  if (auto* made = std::get_if<engine::RecipeComparison>(&event)) machine_->name_as_here(*made);
 }
 
 }  // namespace app::cli

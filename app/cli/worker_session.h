@@ -37,10 +37,16 @@ struct WorkerChoice {
   /// WorkerSession::start() fail: a file must not decide whose code runs.
   std::vector<NamedLibrary> libraries_of_files = {};
 
+  bool sends_worker() const {
+    return command.remote && command.program.empty() && machine != nullptr;
+  }
+  /// Input files of this machine are sent to the worker's, and named by their places there.
+  engine::Status send_files(Task& task) const {
+    return sends_worker() ? machine->send_files(task) : engine::Status();
+  }
   /// The command of the worker, once its machine is reached.
   engine::Result<WorkerCommand> reached() const {
-    const bool sends_worker = command.remote && command.program.empty() && machine != nullptr;
-    return sends_worker ? machine->reached(command) : engine::Result<WorkerCommand>(command);
+    return sends_worker() ? machine->reached(command) : engine::Result<WorkerCommand>(command);
   }
   /// How the machine is named: --remote HOST, or HOST by itself.
   enum class HostIs { Option, Positional };
@@ -50,11 +56,9 @@ struct WorkerChoice {
   /// Without the library for commands that choose among several; without the timeout for the
   /// window, which never waits. Keeps a reference to this object.
   void add_to(CLI::App& app, bool with_library = true, Waits waits = Waits::ForWorker);
-  /// Whose files the worker reads.
-  RequestOptions::InputFiles input_files() const {
-    return command.remote ? RequestOptions::InputFiles::OfAnother
-                          : RequestOptions::InputFiles::OfThisMachine;
-  }
+  /// Which files are of this machine: all, unless the path is "HOST:/path", or the worker is a
+  /// program of another machine that nothing is sent to.
+  RequestOptions::IsHere is_here() const;
   /// `request` comes from `file`; empty = from the user's options.
   void note_library(const engine::RunRequest& request, const std::string& file);
   /// Starts a worker only to query its libraries, and only if a file names one that is not allowed.
@@ -83,6 +87,11 @@ class WorkerSession {
   /// erases it.
   ProgressBar& progress() { return progress_; }
 
+  /// Sends the input files that the order names, then the order.
+  engine::Result<std::uint64_t> submit(Task order);
+  /// What was measured names input files as the order did.
+  void name_files_as_here(LinkEvent& event) const;
+
   /// Sends the order and waits, with its progress on stderr.
   engine::Result<LinkEvent> perform(Task order,
                                     const std::function<bool(const LinkEvent&)>& wanted);
@@ -99,6 +108,7 @@ class WorkerSession {
   WorkerSession(std::vector<std::string> argv, const WorkerChoice& choice);
 
   WorkerHello hello_;
+  std::shared_ptr<RemoteMachine> machine_;  // null = files are not sent
   const double limit_seconds_;
   std::uint64_t dropped_logs_ = 0;  // already reported
   ProgressBar progress_;

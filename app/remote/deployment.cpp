@@ -11,6 +11,7 @@
 #include "app/doctor/library_versions.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/terminal_text.h"
+#include "app/remote/remote_script.h"
 #include "app/remote/worker_bundle.h"
 #include "engine/gemm/library_file.h"
 #include "engine/input/regular_file.h"
@@ -45,19 +46,6 @@ constexpr std::string_view kRemoveFolders = "for one; do rm -rf \"$one\"; done";
 
 constexpr std::size_t kNameDigits = 64;
 constexpr std::uint64_t kUnpacked = 5;  // times the archive: more than was seen
-
-std::string script_command(std::string_view script, const std::vector<std::string>& arguments) {
-  std::string command = "sh -c " + shell_quoted(script) + " sh";
-  for (const std::string& one : arguments) command += ' ' + shell_quoted(one);
-  return command;
-}
-
-/// The last line that was printed; `otherwise` if none was.
-std::string last_line(std::string_view text, std::string_view otherwise) {
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  text = text.substr(text.rfind('\n') + 1);
-  return terminal_text(text.empty() ? otherwise : text);
-}
 
 std::string size_words(std::uint64_t bytes) { return profiling::bytes_text(bytes); }
 
@@ -102,11 +90,7 @@ class Connecting {
   engine::Result<ChildEnd> perform(const std::string& command, ChildRun run,
                                    std::string_view what) const {
     run.stop = callbacks_.stop;
-    ENGINE_ASSIGN(std::optional<ChildEnd> end, ssh_->run(command, std::move(run)));
-    if (!end) return Error{ErrorCode::Cancelled, "connecting was cancelled"};
-    if (end->succeeded()) return *std::move(end);
-    return Error{ErrorCode::Device, fmt::format("{} failed on {}: {}", what, options_.host,
-                                                last_line(end->errors, "its command " + end->how))};
+    return performed_on(*ssh_, command, std::move(run), what);
   }
 
   engine::Status reach() {

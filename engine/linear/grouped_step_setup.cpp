@@ -264,7 +264,7 @@ std::int64_t GroupedStep::bytes(const StepConfig& config, const ProjectionProgra
     }
   }
   if (!traits_of(config.backend).one_launch) {
-    total += kWorkspaceBytes * (config.streams - 1) * config.products();
+    total += kWorkspaceBytes * (config.streams - 1) * config.product_count();
   }
   return total;
 }

@@ -92,7 +92,7 @@ Result<PointerArrays> PointerArrays::create(const StepConfig& config, const Step
   made.apart_ = apart;
   made.config_ = config;
   ENGINE_ASSIGN(made.pool_, DeviceBuffer::allocate(
-                                array_bytes(config) * kProductArrays * (config.products() + 1),
+                                array_bytes(config) * kProductArrays * (config.product_count() + 1),
                                 {AllocationRole::PointerArray, "pointer arrays"}));
   kernels::SplitsToOffsetsArgs& offsets = made.offsets_;
   offsets.splits = arrays.splits.data();
@@ -112,7 +112,7 @@ Result<PointerArrays> PointerArrays::create(const StepConfig& config, const Step
     offsets.num_offset_arrays = 1;
   }
   made.head_.push_back(offsets);
-  made.before_.resize(static_cast<std::size_t>(config.products()));
+  made.before_.resize(static_cast<std::size_t>(config.product_count()));
   return made;
 }
 

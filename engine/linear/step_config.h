@@ -45,7 +45,7 @@ struct StepConfig : RunRequest {
   std::int64_t split_bytes() const { return int32_splits ? 4 : 8; }
   bool list() const { return products.weight_storage == WeightStorage::List; }
   std::int64_t weight_rows() const { return n() * num_groups(); }
-  int products() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }
+  int product_count() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }
 
   /// Each group's product is multiplied by its own alpha, computed from its operands' amax.
   bool alpha_per_group() const { return scaled_products() && traits_of(recipe).expert_amax(); }

@@ -41,7 +41,7 @@ BufferLife life(const StepConfig& config, WorkspaceSharing sharing, int index) {
 }
 
 int count(const StepConfig& config) {
-  return traits_of(config.workspace).buffers(config.products(), kLayouts);
+  return traits_of(config.workspace).buffers(config.product_count(), kLayouts);
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ struct FieldRules {
   std::string_view also = {};
   /// Its name in documents and scripts from before it was renamed, which are still read.
   std::string_view formerly = {};
-  bool path = false;  // of a file: what is passed on to others leaves its folders out
+  bool path = false;   // of a file: what is passed on to others leaves its folders out
+  bool input = false;  // and of one that is read, with the data of a step
 };
 
 /// Bit of an enumerator in FieldRules::without.
@@ -81,6 +82,7 @@ constexpr std::uint32_t bit_of(Enum value) {
 inline constexpr FieldRules kCount = {.low = 0, .high = kMaxCount};
 inline constexpr FieldRules kDuration_ns = {.low = 0, .high = kMaxTime_ns};
 inline constexpr FieldRules kPath = {.path = true};
+inline constexpr FieldRules kInputFile = {.path = true, .input = true};
 
 struct Field {
   std::string_view name;  // of the wire, JSON, CSV and the command line alike

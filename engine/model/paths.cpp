@@ -1,5 +1,7 @@
 #include "engine/model/paths.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -11,7 +13,9 @@ constexpr std::string_view kSeparators = "/\\:";
 
 class Walker {
  public:
-  explicit Walker(const std::function<void(std::string&)>& visit) : visit_(visit) {}
+  /// `wanted`: the rule that says whether a field is visited.
+  Walker(bool FieldRules::* wanted, const std::function<void(std::string&)>& visit)
+      : wanted_(wanted), visit_(visit) {}
 
   /// `path`: the field's rule, which applies to each text of a list.
   void walk(const Type& type, void* value, bool path) {
@@ -21,8 +25,8 @@ class Walker {
         return;
       case Kind::Record:
         for (const Field& field : type.fields) {
-          if (may_hold(*field.type, field.rules.path)) {
-            walk(*field.type, field.in(value), field.rules.path);
+          if (may_hold(*field.type, field.rules.*wanted_)) {
+            walk(*field.type, field.in(value), field.rules.*wanted_);
           }
         }
         return;
@@ -61,7 +65,7 @@ class Walker {
     switch (type.kind) {
       case Kind::Record:
         found = std::ranges::any_of(type.fields, [&](const Field& field) {
-          return may_hold(*field.type, field.rules.path);
+          return may_hold(*field.type, field.rules.*wanted_);
         });
         break;
       case Kind::List:
@@ -80,6 +84,7 @@ class Walker {
     return found;
   }
 
+  bool FieldRules::* wanted_;
   const std::function<void(std::string&)>& visit_;
   std::map<std::pair<const Type*, bool>, bool> may_hold_;
 };
@@ -93,11 +98,20 @@ std::string last_part_of(std::string_view path) {
 
 std::string without_folders(std::string_view path) {
   const std::string name = last_part_of(path);
-  return name.size() == path.size() ? name : "…/" + name;
+  if (name.size() == path.size()) return name;
+  // A drive of Windows is no machine.
+  const std::size_t colon = path.find(':');
+  const bool machine = colon > 1 && colon < path.find_first_of("/\\") && colon != path.npos;
+  return fmt::format("{}…/{}", machine ? path.substr(0, colon + 1) : "", name);
 }
 
 void for_each_path(const Type& type, void* record, const std::function<void(std::string&)>& visit) {
-  Walker(visit).walk(type, record, false);
+  Walker(&FieldRules::path, visit).walk(type, record, false);
+}
+
+void for_each_input_file(const Type& type, void* record,
+                         const std::function<void(std::string&)>& visit) {
+  Walker(&FieldRules::input, visit).walk(type, record, false);
 }
 
 }  // namespace engine

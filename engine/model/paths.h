@@ -13,7 +13,8 @@ namespace engine {
 /// What follows the last separator, of whichever system or remote notation: '/', '\' or ':'.
 std::string last_part_of(std::string_view path);
 
-/// "…/x.npy"; a name without folders as it is.
+/// "…/x.npy", or "host:…/x.npy" of a file that is on another machine; a name without folders as it
+/// is.
 std::string without_folders(std::string_view path);
 
 /// Every path, also within lists, choices and optional values. Lists that cannot hold one are not
@@ -23,6 +24,10 @@ template <Described T>
 void for_each_path(const T& record, const std::function<void(const std::string&)>& visit) {
   for_each_path(kType<T>, const_cast<T*>(&record), [&](std::string& path) { visit(path); });
 }
+
+/// The same for files with the data of a step: its tensors and its routing.
+void for_each_input_file(const Type& type, void* record,
+                         const std::function<void(std::string&)>& visit);
 
 /// A copy whose paths have no folders.
 template <Described T>

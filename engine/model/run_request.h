@@ -64,7 +64,8 @@ struct FileInput {
   bool operator==(const FileInput&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&FileInput::path>(kPath), engine::field<&FileInput::tensor>()};
+    return std::array{engine::field<&FileInput::path>(kInputFile),
+                      engine::field<&FileInput::tensor>()};
   }
   Flaw flaw() const;
 };
@@ -129,7 +130,7 @@ struct RoutingSpec {
   static constexpr auto fields() {
     return std::array{
         engine::field<&RoutingSpec::distribution>({.also = "routing"}),
-        engine::field<&RoutingSpec::path>(kPath),
+        engine::field<&RoutingSpec::path>(kInputFile),
         engine::field<&RoutingSpec::alignment>({.low = 1, .high = kMaxAlignment}),
         engine::field<&RoutingSpec::tensor>(),
         engine::field<&RoutingSpec::numbers>(),

@@ -60,25 +60,30 @@ SetEnv "HOME={self.home}" "XDG_CACHE_HOME="
         known = self.root / "known_hosts"
         if knows_host:
             key = (self.root / "host_key.pub").read_text()
-            known.write_text(f"[127.0.0.1]:{self.port} {key}")
-        (self.root / "ssh_config").write_text(f"""
-Host {HOST}
-  HostName 127.0.0.1
-  Port {self.port}
-  IdentityFile {self.root}/id
-  IdentitiesOnly yes
-  IdentityAgent none
-  UserKnownHostsFile {known}
-  GlobalKnownHostsFile /dev/null
-  StrictHostKeyChecking ask
-  NumberOfPasswordPrompts 2
-""")
+            known.write_text(f"{HOST} {key}")
+        self.reached_at(self.port)
         # A client has no option for its configuration in the environment, so a wrapper stands on PATH.
         (self.root / "bin").mkdir()
         wrapper = self.root / "bin" / "ssh"
         wrapper.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F "{self.root}/ssh_config" "$@"\n')
         wrapper.chmod(0o755)
         self._server = None
+
+    def reached_at(self, port):
+        """Clients connect to this port from now on, such as a slow link's."""
+        (self.root / "ssh_config").write_text(f"""
+Host {HOST}
+  HostName 127.0.0.1
+  HostKeyAlias {HOST}
+  Port {port}
+  IdentityFile {self.root}/id
+  IdentitiesOnly yes
+  IdentityAgent none
+  UserKnownHostsFile {self.root}/known_hosts
+  GlobalKnownHostsFile /dev/null
+  StrictHostKeyChecking ask
+  NumberOfPasswordPrompts 2
+""")
 
     def _key(self, name, passphrase):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", self.root / name], check=True)

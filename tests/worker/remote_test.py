@@ -1,5 +1,6 @@
 """--remote and `connect` against a real sshd: what is sent, what is refused, what is asked."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -13,6 +14,8 @@ import sys
 import tarfile
 import time
 import unittest
+
+import numpy as np
 
 sys.path.insert(0, sys.argv.pop(2))
 from command_line import CPU, PROGRAM, SMALL, CommandLine, call  # noqa: E402
@@ -153,6 +156,39 @@ class Remote(CommandLine):
         self.assertEqual(len(server.bundles()), 1)
         self.ok("run", "--remote", HOST, *CPU, *SMALL, env=self.env)
         self.assertEqual(list(server.root.rglob("marker")), [])
+
+    def test_input_files_are_sent_once_and_named_as_here(self):
+        server = self.server()
+        x = np.random.default_rng(1).normal(size=(64, 256)).astype(np.float32)
+        name = self.path("a b's $(touch marker).npy")
+        np.save(name, x)
+        splits = self.path("splits.json")
+        with open(splits, "w") as file:
+            file.write("[16, 16, 32, 0]")
+        given = [*CPU, "--input", name, "--splits", splits, "--n", 64, "--json"]
+        there = json.loads(self.ok("compare", "--remote", HOST, *given, env=self.env))
+        here = json.loads(self.ok("compare", *given))
+        self.assertEqual(there["request"]["request"], here["request"]["request"])
+        files = sorted((server.cache / "files").glob("*/*"))
+        self.assertEqual(len(files), 2)
+        for file in files:
+            self.assertEqual(file.parent.name, hashlib.sha256(file.read_bytes()).hexdigest())
+        before = [file.stat().st_ino for file in files]
+        self.ok("compare", "--remote", HOST, *given, env=self.env)
+        self.assertEqual([file.stat().st_ino for file in sorted((server.cache / "files").glob("*/*"))], before)
+        self.assertEqual(list(server.root.rglob("marker")), [])
+
+    def test_a_file_of_that_machine_is_read_there(self):
+        server = self.server()
+        np.save(server.home / "x.npy", np.ones((64, 256), np.float32))
+        size = ["--num_experts", 4, "--rows", 64, "--n", 64, "--k", 256, "--iterations", 1]
+        out = json.loads(self.ok("run", "--remote", HOST, *CPU, *size, "--activations.synthetic.distribution", "zeros",
+                                 "--activations.file.path", f"{HOST}:{server.home}/x.npy", "--json", env=self.env))
+        self.assertEqual(out["request"]["activations"]["file"]["path"], f"{HOST}:{server.home}/x.npy")
+        self.assertFalse((server.cache / "files").exists())
+        said = self.refused(1, "run", "--remote", HOST, *CPU, *size, "--activations.file.path", "/nowhere/x.npy",
+                            env=self.env)
+        self.assertIn(f"a file of {HOST} is named {HOST}:/path", said)
 
     def test_words_of_a_launcher_start_the_worker(self):
         self.server()

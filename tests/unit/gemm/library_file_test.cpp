@@ -13,6 +13,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/model/sha256.h"
+
 namespace engine {
 namespace {
 
