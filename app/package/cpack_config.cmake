@@ -5,7 +5,7 @@ if(CPACK_GENERATOR STREQUAL "DEB")
                   COMMAND_ERROR_IS_FATAL ANY)
   # GLFW loads the libraries of X's extensions by name, and works without them.
   set(CPACK_DEBIAN_PACKAGE_DEPENDS
-      "libc6 (>= ${glibc}), libstdc++6 (>= 12), libgcc-s1 (>= 12), libgl1, libopengl0, libx11-6")
+      "libc6 (>= ${glibc}), libstdc++6 (>= 12), libgcc-s1 (>= 12), libgl1, libx11-6")
   set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
       "libgl1-mesa-dri, libxcursor1, libxi6, libxinerama1, libxrandr2, openssh-client, python3, python3-venv")
 endif()
