@@ -1,7 +1,7 @@
 // GLFW and OpenGL are loaded when a window is opened, and not linked: the command line also runs on
-// servers where nothing of a display is installed. Here are their functions that the window and
-// ImGui's backends call; each passes its call on to the library. A function that is missing in the
-// list is an error of the linker.
+// servers where nothing of a display is installed. Here are their functions that the window,
+// ImGui's backends and the window's benchmark call; each passes its call on to the library. A
+// function that is missing in the list is an error of the linker.
 #include "app/gui/shell/display_libraries.h"
 
 #define GLFW_INCLUDE_NONE
@@ -75,6 +75,7 @@
   X(void, glDeleteTextures, (GLsizei n, const GLuint* textures), (n, textures)) \
   X(void, glGenTextures, (GLsizei n, GLuint* textures), (n, textures)) \
   X(void, glGetIntegerv, (GLenum pname, GLint* params), (pname, params)) \
+  X(const GLubyte*, glGetString, (GLenum name), (name)) \
   X(void, glPixelStorei, (GLenum pname, GLint param), (pname, param)) \
   X(void, glReadPixels, (GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, GLvoid* pixels), (x, y, width, height, format, type, pixels)) \
   X(void, glTexImage2D, (GLenum target, GLint level, GLint internalFormat, GLsizei width, GLsizei height, GLint border, GLenum format, GLenum type, const GLvoid* pixels), (target, level, internalFormat, width, height, border, format, type, pixels)) \
