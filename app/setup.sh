@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/expertscope
 
 build_packages=(build-essential cmake ninja-build pkg-config libimgui-dev libstb-dev libglfw3-dev libgl-dev
-                libopengl-dev libprotobuf-dev protobuf-compiler libsqlite3-dev libzstd-dev zlib1g-dev libopenblas-dev
+                libprotobuf-dev protobuf-compiler libsqlite3-dev libzstd-dev zlib1g-dev libopenblas-dev
                 libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libpng-dev fonts-inter
                 fonts-jetbrains-mono libgl1-mesa-dri openssh-client xvfb python3 python3-pip python3-venv ca-certificates)
 # openssh-server: the machine that remote workers are tested on, with a configuration of its own.

@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, 7> kOfTheMachine = {
     "libc.so.6",  "libm.so.6",      "libdl.so.2",          "libpthread.so.0",
     "librt.so.1", "libresolv.so.2", "ld-linux-x86-64.so.2"};
 constexpr std::array<std::string_view, 2> kCxxLibraries = {"libstdc++.so.6", "libgcc_s.so.1"};
+constexpr std::array<std::string_view, 1> kLoadedByName = {"libcupti.so.13"};
 
 /// A folder that is removed with everything in it.
 class StagingFolder {
@@ -109,10 +110,18 @@ engine::Status put_copy(const fs::path& from, const fs::path& to) {
                                           error.message())};
 }
 
-/// Where copies of libraries belong that are loaded by name at run time (CUPTI): the build and an
-/// installation put them in this folder.
-fs::path library_folder() {
-  return (fs::path(executable_folder()) / ".." / kLibraryFolder).lexically_normal();
+/// Libraries that the worker loads by name, which ldd does not list. They are packed if the build
+/// or an installation has put them into its folder of libraries; an installation's also holds those
+/// of the window, which stay here.
+std::map<std::string, std::string> libraries_loaded_by_name() {
+  const fs::path folder =
+      (fs::path(executable_folder()) / ".." / kLibraryFolder).lexically_normal();
+  std::map<std::string, std::string> present;
+  for (const std::string_view name : kLoadedByName) {
+    std::error_code error;
+    if (fs::is_regular_file(folder / name, error)) present.emplace(name, folder / name);
+  }
+  return present;
 }
 
 engine::Status stage(const fs::path& tree, const std::function<bool()>& stop) {
@@ -122,11 +131,7 @@ engine::Status stage(const fs::path& tree, const std::function<bool()>& stop) {
     ENGINE_ASSIGN(const auto libraries, libraries_of(program, stop));
     needed.insert(libraries.begin(), libraries.end());
   }
-  std::error_code error;
-  for (fs::directory_iterator it(library_folder(), error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->is_regular_file(error)) needed[it->path().filename().string()] = it->path().string();
-  }
+  needed.merge(libraries_loaded_by_name());
   for (const auto& [name, path] : needed) {
     if (std::ranges::find(kOfTheMachine, name) != kOfTheMachine.end()) continue;
     const bool cxx = std::ranges::find(kCxxLibraries, name) != kCxxLibraries.end();

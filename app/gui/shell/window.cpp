@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "app/gui/shell/card_picture.h"
+#include "app/gui/shell/display_libraries.h"
 #include "app/gui/shell/input_queue.h"
 #include "app/gui/shell/key_repeat.h"
 #include "app/gui/shell/keys.h"
@@ -389,6 +390,11 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
 }  // namespace
 
 int run_window(const WindowOptions& options) {
+  if (const engine::Status loaded = load_display_libraries(); !loaded.ok()) {
+    fmt::print(stderr, "expertscope: no window: {}; expertscope run works without one\n",
+               loaded.error().message);
+    return 1;
+  }
   glfwSetErrorCallback([](int, const char* text) { fmt::print(stderr, "window: {}\n", text); });
   const Glfw glfw;
   if (!glfw.ready()) {

@@ -1,7 +1,7 @@
 // Values of the look tokens: the colours of app/plot/colors.h as ImGui packs them, ImGui's style
 // derived from them, and the five type sizes. Rule: colour carries meaning or is a grey of the
-// palette; a font is never null and never a failed start: without the distribution's Inter and
-// JetBrains Mono ImGui's own is used.
+// palette; a font is never null and never a failed start: without Inter and JetBrains Mono, of a
+// package or of the distribution, ImGui's own is used.
 #include "app/gui/theme/theme.h"
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "app/plot/colors.h"
+#include "app/protocol/paths.h"
 
 namespace app {
 namespace {
@@ -33,15 +34,20 @@ constexpr std::array<ImWchar, 15> kRanges = {0x0020, 0x00FF, 0x03BC, 0x03BC, 0x2
                                              0x2026, 0x2190, 0x2193, 0x2211, 0x2212,
                                              0x2248, 0x2265, 0x22EF, 0x22EF, 0};
 
-constexpr std::array<std::string_view, 3> kRegular = {
+// Where a font is looked for: among the assets of an installed package, then where distributions
+// have it.
+constexpr std::array<std::string_view, 5> kRegular = {
+    "fonts/Inter-Regular.otf", "fonts/Inter-Regular.ttf",
     "/usr/share/fonts/opentype/inter/Inter-Regular.otf",
     "/usr/share/fonts/truetype/inter/Inter-Regular.ttf",
     "/usr/share/fonts/opentype/inter/Inter-Regular.ttf"};
-constexpr std::array<std::string_view, 3> kSemiBold = {
+constexpr std::array<std::string_view, 5> kSemiBold = {
+    "fonts/Inter-SemiBold.otf", "fonts/Inter-SemiBold.ttf",
     "/usr/share/fonts/opentype/inter/Inter-SemiBold.otf",
     "/usr/share/fonts/truetype/inter/Inter-SemiBold.ttf",
     "/usr/share/fonts/opentype/inter/Inter-SemiBold.ttf"};
-constexpr std::array<std::string_view, 2> kMono = {
+constexpr std::array<std::string_view, 4> kMono = {
+    "fonts/JetBrainsMono-Regular.ttf", "fonts/JetBrainsMono-Regular.otf",
     "/usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf",
     "/usr/share/fonts/opentype/jetbrains-mono/JetBrainsMono-Regular.otf"};
 
@@ -52,10 +58,11 @@ ImFont* load(const std::array<std::string_view, kCount>& paths, float size) {
   config.OversampleH = 2;
   config.OversampleV = 1;
   const float pixels = std::round(size);
+  const std::filesystem::path assets = assets_folder();
   for (const std::string_view path : paths) {
+    const std::string name = (assets / path).string();  // an absolute path stays what it is
     std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) continue;
-    const std::string name(path);
+    if (!std::filesystem::is_regular_file(name, error)) continue;
     if (ImFont* font = atlas.AddFontFromFileTTF(name.c_str(), pixels, &config, kRanges.data())) {
       return font;
     }

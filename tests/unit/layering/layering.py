@@ -150,6 +150,7 @@ ONE_PLACE = (
             "engine/gemm/library_file.cpp",
             # Names for the loader's own search: constants, or allowed as a path is.
             "engine/gemm/cublaslt_library.cpp",
+            "app/gui/shell/display_libraries.cpp",
             "profiling/cupti/cupti_library.cpp",
             "profiling/power/nvml_library.cpp",
         ),
