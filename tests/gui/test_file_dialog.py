@@ -156,6 +156,27 @@ def test_a_folder_with_a_file_for_every_operand_is_one_step(open_window):
     wait_whole_step(window)
 
 
+def test_a_lone_file_offers_the_files_beside_it(open_window):
+    window = open_window()
+    window.wait_for_result()
+    folder = window.folder / "step"
+    folder.mkdir()
+    for name, array in step().items():
+        np.save(folder / f"{name}.npy", array)
+    np.save(window.folder / "x.npy", step()["x"])
+    window.open_file(window.folder / "x.npy")
+    window.wait("its tensor", lambda m: window.control("activations.tensor") is not None)
+    window.settle()
+    assert window.control("activations.use_all") is None  # nothing is beside it
+    window.open_file(folder / "x.npy")
+    window.wait("the offer", lambda m: any(
+        c["id"] == "activations.use_all" and c["label"] == "Use all: X, W, dY, splits" for c in m["controls"]))
+    window.settle()
+    window.click("activations.use_all")
+    wait_whole_step(window)
+    assert window.control("activations.use_all") is None
+
+
 def test_an_npz_archive_fills_every_operand(open_window):
     window = open_window()
     window.wait_for_result()
