@@ -195,3 +195,36 @@ def test_an_npz_archive_fills_every_operand(open_window):
     (window.folder / "broken.npz").write_bytes((window.folder / "stored.npz").read_bytes()[:-30])
     window.open_file(window.folder / "broken.npz")
     window.wait("the refusal", lambda m: "no ZIP directory at its end" in m["state"]["last_error"])
+
+
+@pytest.mark.parametrize("height", (560, 800))
+def test_every_row_of_a_long_list_can_be_reached(open_window, height):
+    window = open_window(height=height)
+    window.wait_for_result()
+    many = {f"layers.{i}.h{i}": np.zeros((96, 128), np.float32) for i in range(84)}
+    write_safetensors(window.folder / "many.safetensors", {"x": step()["x"], **many})
+    window.open_file(window.folder / "many.safetensors")
+    window.wait("the tensor", lambda m: any(c["id"] == "activations.tensor" and c["value"] for c in m["controls"]))
+    window.settle()
+    before = value(window, "activations.tensor")
+
+    def open_list():
+        window.click("activations.tensor")
+        window.wait("the list", lambda m: window.control("activations.tensor.1") is not None)
+        window.settle()
+    open_list()
+    # Only the keyboard: the list closes, and nothing else is chosen.
+    window.press("Escape")
+    window.wait("no list", lambda m: window.control("activations.tensor.1") is None)
+    assert value(window, "activations.tensor") == before
+    open_list()
+    first = window.control("activations.tensor.1")["rect"]
+    window.xdotool("mousemove", int(first[0]) + 20, int(first[1] + first[3]) // 2)
+    window.xdotool("click", "--repeat", 80, "--delay", 10, 5)
+    window.settle()
+    last = window.control("activations.tensor.84")
+    assert last is not None and last["rect"][1] > 0 and last["rect"][3] <= height - 2, last
+    chosen = last["label"]
+    assert chosen != before
+    window.click("activations.tensor.84")
+    window.wait("the last one", lambda m: value(window, "activations.tensor") == chosen)
