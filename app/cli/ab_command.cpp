@@ -3,16 +3,22 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "app/cli/arguments.h"
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
+#include "app/cli/request_side.h"
 #include "app/cli/terminal.h"
-#include "app/protocol/request_files.h"
+#include "app/controllers/request_actions.h"
+#include "app/controllers/request_history.h"
 #include "app/sweep/plan.h"
 #include "engine/model/path_text.h"
 #include "profiling/compare/comparison_tables.h"
+#include "profiling/document/run_document.h"
 #include "profiling/export/csv.h"
 
 namespace app::cli {
@@ -22,9 +28,10 @@ using profiling::RunComparison;
 using profiling::TimeDifference;
 
 struct AbOptions {
-  std::string a;
-  std::string b;
-  InterleavedOrder order;
+  RequestOptions shared;
+  std::vector<std::string> a;
+  std::vector<std::string> b;
+  int blocks = kDefaultBlocks;
   WorkerChoice worker;
   std::string record;
   bool json = false;
@@ -49,9 +56,41 @@ nlohmann::ordered_json time_json(const TimeDifference& time) {
   return json;
 }
 
-void print_json(const Batch& batch, const RunComparison& comparison,
+/// What is compared, in words.
+struct Subject {
+  std::string shared;  // what both sides have
+  DifferenceSides sides;
+  const engine::DeviceFacts* device;
+};
+
+Subject subject_of(const profiling::RecordedRun& a, const profiling::RecordedRun& b) {
+  const engine::RunRequest* requests[] = {&a.request, &b.request};
+  return {.shared = shared_summary_of(requests),
+          .sides = difference_sides(a.request, b.request),
+          .device = &a.result.device};
+}
+
+void print_text(const Subject& subject, const RunComparison& comparison,
+                const profiling::SettingsDifference& settings) {
+  profiling::Document document;
+  profiling::add_subject(document, subject.shared, *subject.device);
+  if (subject.sides.a.empty()) {
+    document.fact("A and B", "the same request");
+  } else {
+    document.fact("A", subject.sides.a);
+    document.fact("B", subject.sides.b);
+  }
+  document.append(difference_document(comparison, settings));
+  print_document(document);
+}
+
+void print_json(const Batch& batch, const Subject& subject, const RunComparison& comparison,
                 const profiling::SettingsDifference& settings) {
   nlohmann::ordered_json document = time_json(comparison.step);
+  document["request"] = subject.shared;
+  document["a"] = subject.sides.a;
+  document["b"] = subject.sides.b;
+  document["device"] = profiling::device_text(*subject.device);
   document["group"] = batch.id();
   document["state"] = engine::name_of(batch.state());
   document["stages"] = nlohmann::ordered_json::array();
@@ -68,19 +107,66 @@ void print_json(const Batch& batch, const RunComparison& comparison,
   print("{}\n", document.dump(2));
 }
 
-int measure_both(const AbOptions& options) {
-  InterleavedOrder order = options.order;
-  WorkerChoice worker = options.worker;
-  for (const auto& [path, target] :
-       {std::pair{&options.a, &order.a}, std::pair{&options.b, &order.b}}) {
-    engine::Result<engine::RunRequest> request = read_request(*path);
-    if (!request.ok()) return report(request.error());
-    *target = std::move(request).value();
-    if (const engine::Status name = reconcile_preset_name(*target); !name.ok()) {
-      return report({name.error().code, engine::shown_path(*path) + ": " + name.error().message});
-    }
-    worker.note_library(*target, *path);
+/// Both sides are whole requests, or neither is: what they have in common would be unclear.
+engine::Status check_whole_requests(const RequestOptions& shared, const RequestSide& a,
+                                    const RequestSide& b) {
+  if (a.file().empty() && b.file().empty()) return {};
+  if (a.file().empty() || b.file().empty()) {
+    const RequestSide& whole = a.file().empty() ? b : a;
+    const RequestSide& other = a.file().empty() ? a : b;
+    return invalid_argument(fmt::format(
+        "{} is the whole request {}: give {} a file as well, or share this one with --request {} "
+        "and name what differs, as in {} recipe=bf16",
+        whole.option(), engine::shown_path(whole.file()), other.option(),
+        engine::shown_path(whole.file()), other.option()));
   }
+  if (shared.file().empty()) return {};
+  return invalid_argument(fmt::format("--request {} would replace {} and {}; leave it out",
+                                      engine::shown_path(shared.file()),
+                                      engine::shown_path(a.file()), engine::shown_path(b.file())));
+}
+
+/// Two files of one request are a control of the measurement; settings that make no difference are
+/// a mistake.
+engine::Status check_difference(const InterleavedOrder& order, const RequestSide& a,
+                                const RequestSide& b) {
+  if (!(order.a == order.b) || !a.file().empty()) return {};
+  std::string given = a.settings_text();
+  if (const std::string of_b = b.settings_text(); !of_b.empty()) {
+    given += (given.empty() ? "" : ", ") + of_b;
+  }
+  return invalid_argument(
+      fmt::format("A and B are the same request{}; name what differs with --a NAME=VALUE "
+                  "or --b NAME=VALUE, as in --b recipe=bf16",
+                  given.empty() ? "" : fmt::format(", also with {}", given)));
+}
+
+engine::Result<InterleavedOrder> order_of(const AbOptions& options, WorkerChoice& worker) {
+  ENGINE_ASSIGN(const RequestSide a, RequestSide::read("--a", options.a));
+  ENGINE_ASSIGN(const RequestSide b, RequestSide::read("--b", options.b));
+  ENGINE_TRY(check_whole_requests(options.shared, a, b));
+  if (options.shared.given_field("launch.median_within")) {
+    return invalid_argument(
+        "--median-within has no effect: blocks have a fixed length; set it with --iterations");
+  }
+  InterleavedOrder order;
+  order.blocks = options.blocks;
+  for (const auto& [side, target] : {std::pair{&a, &order.a}, std::pair{&b, &order.b}}) {
+    ENGINE_ASSIGN(*target, side->resolve(options.shared, worker.is_here()));
+    worker.note_library(*target, side->library_file(options.shared));
+  }
+  ENGINE_TRY(check_difference(order, a, b));
+  if (options.shared.given_field("launch.iterations")) {
+    order.iterations = order.a.launch.iterations;
+  }
+  return order;
+}
+
+int measure_both(const AbOptions& options) {
+  WorkerChoice worker = options.worker;
+  const engine::Result<InterleavedOrder> ordered = order_of(options, worker);
+  if (!ordered.ok()) return report(ordered.error());
+  const InterleavedOrder& order = ordered.value();
   const auto writer = create_recording(options.record);
   if (!writer.ok()) return report(writer.error());
   const auto started = WorkerSession::start(worker);
@@ -111,12 +197,13 @@ int measure_both(const AbOptions& options) {
   }
   const RunComparison comparison = compare_runs(a, b, engine::Product::Fprop);
   const profiling::SettingsDifference settings = settings_difference(*a.front(), *b.front());
+  const Subject subject = subject_of(*a.front(), *b.front());
   if (options.csv) {
     print("{}", csv_text(comparison_table(comparison, settings)));
   } else if (options.json) {
-    print_json(batch, comparison, settings);
+    print_json(batch, subject, comparison, settings);
   } else {
-    print_document(difference_document(comparison, settings));
+    print_text(subject, comparison, settings);
   }
   return end_of(measured, {});
 }
@@ -127,29 +214,42 @@ void add_ab_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "ab", "Measure two requests in alternating blocks and say whether one is faster");
   const auto options = std::make_shared<AbOptions>();
-  command.add_option("--a", options->a, "Request A as JSON")->option_text("FILE")->required();
-  command.add_option("--b", options->b, "Request B as JSON")->option_text("FILE")->required();
+  options->shared.add_to(command);
+  for (const auto& [option, words] : {std::pair{"--a", &options->a}, {"--b", &options->b}}) {
+    command
+        .add_option(option, *words,
+                    "What this side has otherwise than the other: an option's name without its "
+                    "dashes and its value, as in recipe=bf16. May be repeated. Or the file of a "
+                    "whole request, as JSON; both sides must be files then")
+        ->option_text("NAME=VALUE")
+        ->allow_extra_args(false)
+        ->group("Sides");
+  }
+  // Both have another meaning here than in a single run.
+  options->shared.option_of("launch.iterations")
+      .description(fmt::format("Iterations of each block, also instead of those in a request's "
+                               "file\nan integer, between 1 and {}; default {}",
+                               engine::kMaxIterations, InterleavedOrder().iterations));
+  options->shared.option_of("launch.median_within").group("");
   command
-      .add_option("--blocks", options->order.blocks,
+      .add_option("--blocks", options->blocks,
                   fmt::format("Blocks of A and B together, in random order: an even number from "
                               "{} to {}; fewer than {} give no verdict",
                               kMinBlocks, kMaxBlocks, profiling::fewest_blocks()))
-      ->capture_default_str();
-  command
-      .add_option("--iterations", options->order.iterations,
-                  "Iterations of each block; overrides the requests")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kSettingGroups[static_cast<std::size_t>(SettingGroup::Measurement)]);
+  options->worker.add_to(command);
   command
       .add_option("--record", options->record,
                   "Record every block as a run to this file, which must not exist yet")
-      ->option_text("FILE");
-  CLI::Option* json = command.add_flag("--json", options->json, "Print the comparison as JSON");
+      ->option_text("FILE")
+      ->group(kOutputGroup);
+  CLI::Option* json = command.add_flag("--json", options->json, "Print the comparison as JSON")
+                          ->group(kOutputGroup);
   command
-      .add_flag("--csv", options->csv,
-                "Print steps, stages, kernels, experts and settings as "
-                "CSV")
-      ->excludes(json);
-  options->worker.add_to(command);
+      .add_flag("--csv", options->csv, "Print steps, stages, kernels, experts and settings as CSV")
+      ->excludes(json)
+      ->group(kOutputGroup);
   command.callback([options, &chosen] { chosen = [options] { return measure_both(*options); }; });
 }
 

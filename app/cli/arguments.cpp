@@ -30,6 +30,10 @@ CLI::Validator between(double low, double high) {
   return {flaw, ""};
 }
 
+engine::Error invalid_argument(std::string message) {
+  return {engine::ErrorCode::InvalidArgument, std::move(message)};
+}
+
 CLI::Validator at_least(double low) {
   return between(low, std::numeric_limits<double>::infinity());
 }

@@ -8,9 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/error.h"
 #include "engine/model/fields.h"
 
 namespace app::cli {
+
+/// Of a command line that means nothing, whose message is the whole sentence.
+engine::Error invalid_argument(std::string message);
 
 /// Limits are inclusive.
 CLI::Validator at_least(double low);

@@ -198,7 +198,7 @@ std::string row_line(const BenchStart& start, const StepRowReport& report) {
                   row.median_us, fmt::format("{:.2f} .. {:.2f}", row.p5_us, row.p95_us));
   text += row.flop > 0 ? fmt::format("{:>9.{}f}", tflops(row), tflops(row) < 10 ? 3 : 1)
                        : fmt::format("{:>9}", "");
-  text += recorded(row) ? fmt::format("{:>13.2f}{:>8.2f}%", row.kernels_us, overhead(row) * 100)
+  text += recorded(row) ? fmt::format("{:>13.2f}{:>7.2f} %", row.kernels_us, overhead(row) * 100)
                         : fmt::format("{:>22}", "");
   text += fmt::format("{:>{}}", beats_text(row), beats_column(row) ? 12 : 0);
   if (has_power(start)) {

@@ -14,10 +14,6 @@
 namespace app::cli {
 namespace {
 
-engine::Error invalid_argument(std::string message) {
-  return {engine::ErrorCode::InvalidArgument, std::move(message)};
-}
-
 std::string no_such_tensor(const InputOperand& input,
                            const std::vector<engine::TensorEntry>& tensors) {
   if (tensors.size() == 1 && tensors.front().name.empty()) {

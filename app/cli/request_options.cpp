@@ -18,10 +18,6 @@
 namespace app::cli {
 namespace {
 
-engine::Error refuse(std::string message) {
-  return {engine::ErrorCode::InvalidArgument, std::move(message)};
-}
-
 /// What people call a value besides its name.
 struct OtherName {
   std::string_view field;
@@ -122,13 +118,17 @@ std::vector<std::string> RequestOption::all_names() const {
   return all;
 }
 
-bool is_request_field(std::string_view name) {
+const RequestOption* find_request_option(std::string_view name) {
   const std::string word = engine::plain_word(name);
-  return std::ranges::any_of(request_options(), [&word](const RequestOption& option) {
+  const std::vector<RequestOption>& options = request_options();
+  const auto found = std::ranges::find_if(options, [&word](const RequestOption& option) {
     const std::vector<std::string> names = option.all_names();
     return std::ranges::find(names, word, engine::plain_word) != names.end();
   });
+  return found == options.end() ? nullptr : &*found;
 }
+
+bool is_request_field(std::string_view name) { return find_request_option(name) != nullptr; }
 
 namespace {
 
@@ -149,8 +149,8 @@ engine::Status check_readings(const engine::RoutingSpec& routing) {
         fmt::format("\n  {}:\n    {}", one.words,
                     typed_command_with(option.names, std::string(engine::name_of(one.numbers))));
   }
-  return refuse(fmt::format("{} can be read in {} ways; choose one:{}", routing.path,
-                            readings.value().size(), commands));
+  return invalid_argument(fmt::format("{} can be read in {} ways; choose one:{}", routing.path,
+                                      readings.value().size(), commands));
 }
 
 }  // namespace
@@ -215,33 +215,61 @@ std::string RequestOptions::library_file() const {
   return given_field("cublaslt_library") ? std::string() : request_file_;
 }
 
-engine::Result<engine::RunRequest> RequestOptions::resolve(const IsHere& is_here,
-                                                           engine::RunRequest request) const {
+CLI::Option& RequestOptions::option_of(std::string_view path) {
+  return *std::ranges::find(fields_, path, [](const Field& field) {
+            return field.is.path;
+          })->option;
+}
+
+namespace {
+
+engine::Status apply_preset(const std::string& name, engine::RunRequest& request) {
+  ENGINE_ASSIGN(const engine::ShapePreset preset, find_preset(name));
+  engine::apply_preset(preset, request);
+  return {};
+}
+
+/// `typed`: how the message names the option.
+engine::Status set_field(const RequestOption& option, const std::string& text,
+                         const std::string& typed, engine::RunRequest& request) {
+  if (engine::set_leaf(engine::kType<engine::RunRequest>, &request, option.path,
+                       std::string(own_name(option.path, text)))) {
+    return {};
+  }
+  return invalid_argument(fmt::format("{} is '{}'{}; it must be {}", typed, text,
+                                      engine::nearest_name(*option.type, text), option.expected));
+}
+
+}  // namespace
+
+engine::Result<engine::RunRequest> RequestOptions::resolve(
+    const IsHere& is_here, engine::RunRequest request, std::span<const TypedSetting> more) const {
   if (!request_file_.empty()) {
     ENGINE_ASSIGN(request, read_request(request_file_));
   }
-  if (!preset_.empty()) {
-    ENGINE_ASSIGN(const engine::ShapePreset preset, find_preset(preset_));
-    engine::apply_preset(preset, request);
-  }
+  if (!preset_.empty()) ENGINE_TRY(apply_preset(preset_, request));
   ENGINE_ASSIGN(const std::vector<NumberAxis> axes, number_axes());
   for (const NumberAxis& axis : axes) {
     engine::set_leaf(engine::kType<engine::RunRequest>, &request, axis.field, axis.values.front());
   }
   for (const Field& field : fields_) {
     if (!field.given() || field.several()) continue;
-    if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.is.path,
-                          std::string(own_name(field.is.path, field.text)))) {
-      return refuse(fmt::format("{} is '{}'{}; it must be {}", typed_option(field.is.path),
-                                field.text, engine::nearest_name(*field.is.type, field.text),
-                                field.is.expected));
-    }
+    ENGINE_TRY(set_field(field.is, field.text, typed_option(field.is.path), request));
+  }
+  for (const TypedSetting& one : more) {
+    if (one.option == nullptr) ENGINE_TRY(apply_preset(one.value, request));
+  }
+  bool names_preset = given_field("shape.preset");
+  for (const TypedSetting& one : more) {
+    if (one.option == nullptr) continue;
+    ENGINE_TRY(set_field(*one.option, one.value, one.typed, request));
+    names_preset = names_preset || one.option->path == "shape.preset";
   }
   if (axes.empty()) ENGINE_TRY(engine::validate(request));
-  const std::string named = given_field("shape.preset") ? request.shape.preset : std::string();
+  const std::string named = names_preset ? request.shape.preset : std::string();
   ENGINE_TRY(reconcile_preset_name(request));
   if (!named.empty() && request.shape.preset.empty()) {
-    return refuse(
+    return invalid_argument(
         fmt::format("--shape.preset only names the sizes of a preset, and these are others than "
                     "those of '{}': take it with --preset",
                     named));

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,18 @@ struct RequestOption {
 };
 /// In the order of the request's fields.
 const std::vector<RequestOption>& request_options();
+/// The option of this name, without dashes before it; null if no field has it. '-', '_' and letter
+/// case are the same.
+const RequestOption* find_request_option(std::string_view name);
 /// Whether an option of this name, without dashes before it, is a field of a request.
 bool is_request_field(std::string_view name);
+
+/// A value of a request that was typed otherwise than as an option of its own.
+struct TypedSetting {
+  const RequestOption* option = nullptr;  // null = the name of a shape preset, as --preset takes it
+  std::string value;
+  std::string typed;  // how messages name it: "--b recipe"
+};
 
 class RequestOptions {
  public:
@@ -49,12 +60,15 @@ class RequestOptions {
   void add_to(CLI::App& command, Lists lists = Lists::Refused);
   /// Whether a file of this path is on this machine.
   using IsHere = std::function<bool(const std::string& path)>;
-  /// Applies the request file to `request`, then the preset, then single fields. Validated. A
+  /// Applies the request file to `request`, then the preset, then single fields, then `more` in the
+  /// same order. Validated. A
   /// routing of this machine that has several readings is refused; one of another machine is its
   /// worker's to judge. A number that lists several values has the first of them; which
   /// combinations are valid is then for the plan of the runs to say.
-  engine::Result<engine::RunRequest> resolve(const IsHere& is_here,
-                                             engine::RunRequest request = {}) const;
+  engine::Result<engine::RunRequest> resolve(const IsHere& is_here, engine::RunRequest request = {},
+                                             std::span<const TypedSetting> more = {}) const;
+  /// Once they are added: the option of this field, for a command that has its own words about it.
+  CLI::Option& option_of(std::string_view path);
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
   /// an option. An option is the user's own choice.
   std::string library_file() const;

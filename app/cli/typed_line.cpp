@@ -82,17 +82,24 @@ std::string typed_option(std::string_view field) {
 }
 
 std::string message_as_typed(const engine::Error& error) {
+  return message_naming(error, typed_option);
+}
+
+std::string message_naming(const engine::Error& error,
+                           const std::function<std::string(std::string_view path)>& typed_name) {
   std::string message = error.message;
+  std::string named;
   // A path of one word, "step", is a word of sentences as well: it is replaced only as the subject.
   if (!error.field.empty() && message.starts_with(error.field + ' ')) {
-    if (const std::string typed = typed_option(error.field); !typed.empty()) {
+    if (const std::string typed = typed_name(error.field); !typed.empty()) {
       message.replace(0, error.field.size(), typed);
+      named = error.field;  // `typed` may contain it
     }
   }
   for (const RequestOption& option : request_options()) {
-    if (option.path.find('.') == std::string::npos) continue;
+    if (option.path.find('.') == std::string::npos || option.path == named) continue;
     if (message.find(option.path) == std::string::npos) continue;
-    if (const std::string typed = typed_option(option.path); !typed.empty()) {
+    if (const std::string typed = typed_name(option.path); !typed.empty()) {
       replace_words(message, option.path, typed);
     }
   }

@@ -2,6 +2,7 @@
 // commands that the user can repeat.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,5 +24,8 @@ std::string typed_option(std::string_view field);
 /// The error's message with the options that were typed in place of the fields' paths: "--n is 20;
 /// ..." for "shape.n is 20; ...".
 std::string message_as_typed(const engine::Error& error);
+/// The same with names of the caller's: `typed_name` of a path is empty where it has none.
+std::string message_naming(const engine::Error& error,
+                           const std::function<std::string(std::string_view path)>& typed_name);
 
 }  // namespace app::cli

@@ -141,12 +141,24 @@ std::vector<DumpPart> dump_of_folder(const std::string& folder,
   constexpr std::string_view kSuffix = ".npy";
   Parts parts;
   for (const std::string& name : names) {
-    if (!name.ends_with(kSuffix)) continue;
+    if (!name.ends_with(kSuffix) || name.find('/') != std::string::npos) continue;
     parts.add(
         meaning_of(std::string_view(name).substr(0, name.size() - kSuffix.size()), true, true),
         {.operand = {}, .path = (std::filesystem::path(folder) / name).string(), .tensor = {}});
   }
   return parts.take();
+}
+
+std::vector<DumpPart> dump_of(const FileReport& report) {
+  std::vector<DumpPart> parts = dump_of_tensors(report.path, report.tensors);
+  if (!parts.empty()) return parts;
+  const std::filesystem::path path(report.path);
+  parts = dump_of_folder(path.parent_path().string(), report.neighbours);
+  const bool has_this = std::ranges::any_of(parts, [&path](const DumpPart& part) {
+    return std::filesystem::path(part.path).filename() == path.filename();
+  });
+  if (!has_this) parts.clear();
+  return parts;
 }
 
 std::vector<DumpPart> parts_for(std::vector<DumpPart> parts, const engine::RunRequest& request) {

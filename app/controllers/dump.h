@@ -28,9 +28,12 @@ struct DumpPart {
 /// than two. A name that fits two operands, or two tensors for one operand, say nothing.
 std::vector<DumpPart> dump_of_tensors(const std::string& path,
                                       const std::vector<engine::TensorEntry>& tensors);
-/// The same of a folder with x.npy, w.npy and so on.
+/// The same of a folder with x.npy, w.npy and so on. A name that leads out of the folder says
+/// nothing.
 std::vector<DumpPart> dump_of_folder(const std::string& folder,
                                      const std::vector<std::string>& names);
+/// What the names in a file say, or those of the files beside it if it is one of them.
+std::vector<DumpPart> dump_of(const FileReport& report);
 /// The parts that a step has a place for: a down projection's weights only in an expert layer.
 std::vector<DumpPart> parts_for(std::vector<DumpPart> parts, const engine::RunRequest& request);
 /// Whether the request already takes each of them.

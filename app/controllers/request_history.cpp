@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "app/controllers/request_controls.h"
 #include "engine/model/leaves.h"
@@ -12,32 +13,72 @@
 namespace app {
 namespace {
 
-constexpr std::size_t kNamedFields = 2;
-
 std::string value_text(const engine::LeafTexts& values, const std::string& path) {
   const auto found = values.find(path);
   return found == values.end() ? "default" : found->second;
 }
 
-}  // namespace
+/// A setting that differs, as the rail calls it.
+struct ChangedSetting {
+  std::string label;
+  std::string before;
+  std::string after;
+};
 
-std::string request_difference(const engine::RunRequest& from, const engine::RunRequest& to) {
+/// The first settings that differ, and how many more do.
+struct ChangedSettings {
+  std::vector<ChangedSetting> named;
+  std::size_t more = 0;
+};
+
+ChangedSettings changed_settings(const engine::RunRequest& from, const engine::RunRequest& to,
+                                 std::size_t most_named) {
   const engine::LeafTexts a = engine::leaf_texts(from);
   const engine::LeafTexts b = engine::leaf_texts(to);
   engine::LeafTexts all = a;
   all.insert(b.begin(), b.end());
-  std::string text;
-  std::size_t different = 0;
+  ChangedSettings changed;
   for (const auto& [path, ignored] : all) {
     const std::string before = value_text(a, path);
     const std::string after = value_text(b, path);
-    if (before == after || ++different > kNamedFields) continue;
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} {} → {}", setting_label(path), setting_value(path, before),
-                        setting_value(path, after));
+    if (before == after) continue;
+    if (changed.named.size() == most_named) {
+      ++changed.more;
+    } else {
+      changed.named.push_back({.label = setting_label(path),
+                               .before = setting_value(path, before),
+                               .after = setting_value(path, after)});
+    }
   }
-  if (different > kNamedFields) text += fmt::format(" and {} more", different - kNamedFields);
+  return changed;
+}
+
+/// `words` of each setting that is named, and how many more there are.
+template <class Words>
+std::string listed(const ChangedSettings& changed, Words words) {
+  std::string text;
+  for (const ChangedSetting& one : changed.named) {
+    text += (text.empty() ? "" : ", ") + words(one);
+  }
+  if (changed.more > 0) text += fmt::format(" and {} more", changed.more);
   return text;
+}
+
+}  // namespace
+
+std::string request_difference(const engine::RunRequest& from, const engine::RunRequest& to) {
+  constexpr std::size_t kMostNamed = 2;
+  return listed(changed_settings(from, to, kMostNamed), [](const ChangedSetting& one) {
+    return fmt::format("{} {} → {}", one.label, one.before, one.after);
+  });
+}
+
+DifferenceSides difference_sides(const engine::RunRequest& a, const engine::RunRequest& b) {
+  constexpr std::size_t kMostNamed = 4;
+  const ChangedSettings changed = changed_settings(a, b, kMostNamed);
+  return {
+      .a = listed(changed, [](const ChangedSetting& one) { return one.label + " " + one.before; }),
+      .b = listed(changed, [](const ChangedSetting& one) { return one.label + " " + one.after; })};
 }
 
 void RequestHistory::changed(const engine::RunRequest& before, const engine::RunRequest& after,

@@ -61,5 +61,12 @@ class RequestHistory {
 
 /// "Tokens 512 → 1024, Experts … and 3 more"; settings as the rail calls them.
 std::string request_difference(const engine::RunRequest& from, const engine::RunRequest& to);
+/// The same as each of the two has it: "Tokens 512" and "Tokens 1024"; both are empty for equal
+/// requests.
+struct DifferenceSides {
+  std::string a;
+  std::string b;
+};
+DifferenceSides difference_sides(const engine::RunRequest& a, const engine::RunRequest& b);
 
 }  // namespace app

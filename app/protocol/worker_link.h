@@ -116,6 +116,8 @@ struct FileQuestion {
     return engine::fields<&FileQuestion::path, &FileQuestion::routing>();
   }
 };
+/// A folder with more .npy files is no dump of one step.
+inline constexpr std::size_t kMaxNeighbours = 256;
 struct FileReport {
   std::string path;
   std::string error;
@@ -126,6 +128,9 @@ struct FileReport {
   bool superseded = false;
   /// Two or more, with `error`: what its numbers may be. One is the user's to choose.
   std::vector<engine::RoutingReading> readings = {};
+  /// Names of the .npy files in its folder, itself included, if it is one: they may be the other
+  /// tensors of its step. Empty where there are more than kMaxNeighbours.
+  std::vector<std::string> neighbours = {};
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&FileReport::path>(),
@@ -134,7 +139,8 @@ struct FileReport {
                       engine::field<&FileReport::asked>(),
                       engine::field<&FileReport::routing>(),
                       engine::field<&FileReport::superseded>(),
-                      engine::field<&FileReport::readings>({.most = engine::kMaxRoutingReadings})};
+                      engine::field<&FileReport::readings>({.most = engine::kMaxRoutingReadings}),
+                      engine::field<&FileReport::neighbours>({.most = kMaxNeighbours})};
   }
 };
 struct LogReport {

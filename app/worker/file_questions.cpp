@@ -1,7 +1,11 @@
 #include "app/worker/file_questions.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <iterator>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +28,26 @@ FileReport superseded(const FileQuestion& question) {
   return report;
 }
 
+/// FileReport::neighbours. What cannot be listed has none: the file itself has been read.
+std::vector<std::string> neighbours_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr std::size_t kMostLooked = 10000;  // a folder with more takes too long over a network
+  const fs::path parent = fs::path(path).parent_path();
+  std::vector<std::string> names;
+  std::error_code error;
+  std::size_t looked = 0;
+  for (fs::directory_iterator at(parent.empty() ? "." : parent, error), end; !error && at != end;
+       at.increment(error)) {
+    if (++looked > kMostLooked) return {};
+    std::error_code ignored;
+    if (at->path().extension() != ".npy" || !at->is_regular_file(ignored)) continue;
+    names.push_back(at->path().filename().string());
+    if (names.size() > kMaxNeighbours) return {};
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 engine::Status describe(const FileQuestion& question, const std::atomic<bool>& cancel,
                         FileReport& report) {
   if (question.routing) {
@@ -40,6 +64,10 @@ engine::Status describe(const FileQuestion& question, const std::atomic<bool>& c
     return facts.error();
   }
   ENGINE_ASSIGN(report.tensors, engine::inspect_file(question.path));
+  // One tensor that has no name: a .npy file.
+  if (report.tensors.size() == 1 && report.tensors.front().name.empty()) {
+    report.neighbours = neighbours_of(question.path);
+  }
   if (std::ranges::any_of(report.tensors, &engine::TensorEntry::usable)) return {};
   // Integers are no operand, but may be a recording.
   engine::RoutingSpec routing;

@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/common/clear_padding.h"
 #include "kernels/common/group_tables.cuh"
 #include "kernels/common/types.h"
 
@@ -44,13 +43,12 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
 };
 
-/// Every launch goes through here. The kernel gets copies of the arguments whose padding is zero:
-/// what a graph's node holds depends on the arguments alone. The error is taken, not peeked at: a
-/// rejected launch must not be blamed on the next launcher.
+/// Every launch goes through here. The error is taken, not peeked at: a rejected launch must not be
+/// blamed on the next launcher. The arguments go as they are, with what their padding holds: GCC's
+/// builtin that clears it also clears members where a structure has an array of structures.
 template <typename... Parameters>
 cudaError_t launch_configured(const cudaLaunchConfig_t& config, void (*kernel)(Parameters...),
                               std::type_identity_t<Parameters>... arguments) {
-  (clear_padding(arguments), ...);
   void* pointers[] = {&arguments..., nullptr};  // an array has at least one element
   const cudaError_t launched =
       cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), pointers);

@@ -23,6 +23,7 @@ struct PermutedRows {
 struct PermuteArgs {
   PermutedRows rows;
   InputType type = InputType::Bf16;
+  std::int32_t reserved = 0;    // a hole would hold stale bytes, which a captured graph keeps
   std::int64_t columns = 0;     // multiple of 8
   const void* input = nullptr;  // [tokens, columns]
   void* output = nullptr;       // [permuted rows, columns]; rows that are neither a copy's nor
@@ -35,8 +36,9 @@ struct PermuteArgs {
 struct UnpermuteArgs {
   PermutedRows rows;
   InputType type = InputType::Bf16;
-  std::int64_t columns = 0;              // multiple of 8
-  const void* input = nullptr;           // [permuted rows, columns]
+  std::int32_t reserved = 0;    // a hole would hold stale bytes, which a captured graph keeps
+  std::int64_t columns = 0;     // multiple of 8
+  const void* input = nullptr;  // [permuted rows, columns]
   const float* probabilities = nullptr;  // [tokens, top_k]; null = 1 each
   void* output = nullptr;                // [tokens, columns]
 };
@@ -49,8 +51,9 @@ struct UnpermuteArgs {
 struct UnpermuteGradientArgs {
   PermutedRows rows;
   InputType type = InputType::Bf16;
-  std::int64_t columns = 0;              // multiple of 8
-  const void* gradient = nullptr;        // [tokens, columns]
+  std::int32_t reserved = 0;       // a hole would hold stale bytes, which a captured graph keeps
+  std::int64_t columns = 0;        // multiple of 8
+  const void* gradient = nullptr;  // [tokens, columns]
   const float* probabilities = nullptr;  // [tokens, top_k]
   void* permuted_gradient = nullptr;     // [permuted rows, columns]
   /// Both or neither: what unpermute() read, and [tokens, top_k].

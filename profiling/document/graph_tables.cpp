@@ -10,14 +10,20 @@
 #include "profiling/document/columns.h"
 #include "profiling/document/kernel_name.h"
 #include "profiling/document/run_tables.h"
+#include "profiling/document/work_labels.h"
 
 namespace profiling {
 namespace {
 
 /// The operation, else the kernel's short name, for people.
-Cell name_cell(const std::string& operation, const std::string& kernel) {
+Cell name_cell(const WorkLabels& labels, const std::string& operation, const std::string& kernel) {
   if (operation.empty()) return worded(kernel, short_kernel_name(kernel));
-  return Cell(work_label(operation, kernel));
+  return Cell(labels.label(operation, kernel));
+}
+
+/// Of a row, without its layer and expert.
+std::string kernel_of(const NodeMatrix::Row& row) {
+  return row.label.substr(0, row.label.find(" ["));
 }
 
 std::string full_name(const std::string& operation, const std::string& kernel) {
@@ -58,6 +64,10 @@ Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays) {
             const engine::StepKind step = run.result.effective.step;
             std::unordered_map<std::uint64_t, std::size_t> positions;
             for (std::size_t i = 0; i < nodes.size(); ++i) positions[nodes[i].id] = i;
+            WorkLabels labels;
+            for (const GraphNode& node : nodes) {
+              labels.add(engine::operation_name(step, node.stage, node.writes), node.name);
+            }
             for (std::size_t i = 0; i < nodes.size(); ++i) {
               const GraphNode& node = nodes[i];
               std::vector<std::string> after;
@@ -67,7 +77,7 @@ Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays) {
               }
               const std::string operation = engine::operation_name(step, node.stage, node.writes);
               Row row{
-                  .cells = cells_of(i, node.id, node.name, name_cell(operation, node.name),
+                  .cells = cells_of(i, node.id, node.name, name_cell(labels, operation, node.name),
                                     engine::stage_name(node.stage), operation,
                                     worded(node.layer, engine::layer_number(step, node.layer)),
                                     fmt::format("{}", fmt::join(node.dependencies, " ")),
@@ -85,27 +95,31 @@ Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays) {
 }
 
 Table work_table(const NodeMatrix& iterations) {
-  return {.name = "work",
-          .columns = {column("position", Measure::Count, "#",
-                             "Order of first start; the row of the heatmap"),
-                      for_files("name"), for_files("operation"),
-                      for_people("work", Measure::Words,
-                                 "Operation of the step, else the span as the worker recorded it"),
-                      stage_column(), column("expert", Measure::Count, {}, "Expert it belongs to"),
-                      column("median_ns", Measure::Time, "median",
-                             "Median duration over the iterations")},
-          .rows = [&iterations](const RowSink& sink) {
-            for (std::size_t i = 0; i < iterations.rows.size(); ++i) {
-              const NodeMatrix::Row& row = iterations.rows[i];
-              sink({.cells = cells_of(
-                        i, row.label, row.operation,
-                        name_cell(row.operation, row.label.substr(0, row.label.find(" ["))),
-                        engine::stage_name(row.stage),
-                        row.expert < 0 ? worded({}, "all") : Cell(row.expert), row.time.median),
-                    .stage = row.stage,
-                    .full_name = full_name(row.operation, row.label)});
-            }
-          }};
+  return {
+      .name = "work",
+      .columns = {column("position", Measure::Count, "#",
+                         "Order of first start; the row of the heatmap"),
+                  for_files("name"), for_files("operation"),
+                  for_people("work", Measure::Words,
+                             "Operation of the step, else the span as the worker recorded it"),
+                  stage_column(), column("expert", Measure::Count, {}, "Expert it belongs to"),
+                  column("median_ns", Measure::Time, "median",
+                         "Median duration over the iterations")},
+      .rows = [&iterations](const RowSink& sink) {
+        WorkLabels labels;
+        for (const NodeMatrix::Row& row : iterations.rows) {
+          labels.add(row.operation, kernel_of(row));
+        }
+        for (std::size_t i = 0; i < iterations.rows.size(); ++i) {
+          const NodeMatrix::Row& row = iterations.rows[i];
+          sink({.cells = cells_of(
+                    i, row.label, row.operation, name_cell(labels, row.operation, kernel_of(row)),
+                    engine::stage_name(row.stage),
+                    row.expert < 0 ? worded({}, "all") : Cell(row.expert), row.time.median),
+                .stage = row.stage,
+                .full_name = full_name(row.operation, row.label)});
+        }
+      }};
 }
 
 }  // namespace profiling

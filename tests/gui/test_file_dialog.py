@@ -156,6 +156,27 @@ def test_a_folder_with_a_file_for_every_operand_is_one_step(open_window):
     wait_whole_step(window)
 
 
+def test_a_lone_file_offers_the_files_beside_it(open_window):
+    window = open_window()
+    window.wait_for_result()
+    folder = window.folder / "step"
+    folder.mkdir()
+    for name, array in step().items():
+        np.save(folder / f"{name}.npy", array)
+    np.save(window.folder / "x.npy", step()["x"])
+    window.open_file(window.folder / "x.npy")
+    window.wait("its tensor", lambda m: window.control("activations.tensor") is not None)
+    window.settle()
+    assert window.control("activations.use_all") is None  # nothing is beside it
+    window.open_file(folder / "x.npy")
+    window.wait("the offer", lambda m: any(
+        c["id"] == "activations.use_all" and c["label"] == "Use all: X, W, dY, splits" for c in m["controls"]))
+    window.settle()
+    window.click("activations.use_all")
+    wait_whole_step(window)
+    assert window.control("activations.use_all") is None
+
+
 def test_an_npz_archive_fills_every_operand(open_window):
     window = open_window()
     window.wait_for_result()
@@ -174,3 +195,36 @@ def test_an_npz_archive_fills_every_operand(open_window):
     (window.folder / "broken.npz").write_bytes((window.folder / "stored.npz").read_bytes()[:-30])
     window.open_file(window.folder / "broken.npz")
     window.wait("the refusal", lambda m: "no ZIP directory at its end" in m["state"]["last_error"])
+
+
+@pytest.mark.parametrize("height", (560, 800))
+def test_every_row_of_a_long_list_can_be_reached(open_window, height):
+    window = open_window(height=height)
+    window.wait_for_result()
+    many = {f"layers.{i}.h{i}": np.zeros((96, 128), np.float32) for i in range(84)}
+    write_safetensors(window.folder / "many.safetensors", {"x": step()["x"], **many})
+    window.open_file(window.folder / "many.safetensors")
+    window.wait("the tensor", lambda m: any(c["id"] == "activations.tensor" and c["value"] for c in m["controls"]))
+    window.settle()
+    before = value(window, "activations.tensor")
+
+    def open_list():
+        window.click("activations.tensor")
+        window.wait("the list", lambda m: window.control("activations.tensor.1") is not None)
+        window.settle()
+    open_list()
+    # Only the keyboard: the list closes, and nothing else is chosen.
+    window.press("Escape")
+    window.wait("no list", lambda m: window.control("activations.tensor.1") is None)
+    assert value(window, "activations.tensor") == before
+    open_list()
+    first = window.control("activations.tensor.1")["rect"]
+    window.xdotool("mousemove", int(first[0]) + 20, int(first[1] + first[3]) // 2)
+    window.xdotool("click", "--repeat", 80, "--delay", 10, 5)
+    window.settle()
+    last = window.control("activations.tensor.84")
+    assert last is not None and last["rect"][1] > 0 and last["rect"][3] <= height - 2, last
+    chosen = last["label"]
+    assert chosen != before
+    window.click("activations.tensor.84")
+    window.wait("the last one", lambda m: value(window, "activations.tensor") == chosen)

@@ -1,6 +1,7 @@
 """The presenter's view: one card at a time, with real keys."""
 import json
 import pathlib
+import re
 
 import pytest
 
@@ -46,7 +47,8 @@ def test_one_card_at_a_time_and_back(recorded):
     sentence = window.control("present.sentence")["value"]
     assert "achieves" in sentence or "No work is counted" in sentence
     window.key("Right")
-    wait_for_line(window, "Performance · Per expert · 2 of 6")
+    line = line_of(wait_for_line(window, "Performance · Per expert: "))
+    assert re.match(r"Performance · Per expert: (fprop|dgrad|wgrad|quantize)[^·]* · 2 of 6", line), "its stage"
     assert window.control("present.sentence") is None, "it shows no kernels"
     window.key("Left")
     wait_for_line(window, "Performance · Timeline · 1 of 6")

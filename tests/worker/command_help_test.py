@@ -74,11 +74,16 @@ class Help(CommandLine):
             self.assertLessEqual(len(line), 102)
 
     def test_other_commands_group_the_fields_as_well(self):
-        for command in ("quantize", "compare", "sweep", "doctor"):
+        for command in ("quantize", "compare", "sweep", "ab", "doctor"):
             options = options_of(self.ok(command, "--help"))
             self.assertEqual(options["--recipe.scaling"][0], "Recipe")
             self.assertIn("Output features", options["--shape.n"][2][0])
         self.assertIn("(default: activations)", self.ok("quantize", "--help"))
+        of_ab = options_of(self.ok("ab", "--help"))
+        self.assertEqual([of_ab[name][0] for name in ("--a", "--b", "--blocks", "--record", "--csv")],
+                         ["Sides", "Sides", "Measurement", "Output", "Output"])
+        self.assertIn("default 20", of_ab["--launch.iterations"][2][-1])
+        self.assertNotIn("--launch.median-within", of_ab)
 
 
 class Mistakes(CommandLine):

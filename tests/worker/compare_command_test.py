@@ -137,7 +137,7 @@ class Sweep(Commands):
         self.assertEqual({run["request"]["recipe"]["scaling"] for run in out["runs"]}, {"fp8-block"})
         self.assertEqual(len(out["runs"]), 2)
         text = self.ok("sweep", *CPU, *SMALL, "--recipe", "fp8-block")
-        self.assertRegex(text, "^varied +pow2\n")
+        self.assertRegex(text, "(?m)^varied +pow2$")
         for arguments, words in (
                 (["--recipe", "fp8-block", "--axes", "recipe"],
                  "--axes recipe varies what --recipe fixes: leave out one of them"),
@@ -266,6 +266,47 @@ class AgainstEachOther(Commands):
             self.assertNotIn(word, text)
         out = json.loads(self.ok(*both, "--json"))
         self.assertEqual({time["verdict"] for time in (out, *out["stages"])}, {"different work"})
+
+    def test_two_sides_can_be_typed(self):
+        few = ("ab", *CPU, *SMALL[:-2], "--blocks", 2, "--iterations", 3)
+        session = self.path("s.session")
+        text = self.ok(*few, "--a", "recipe=bf16", "--b", "recipe=fp8-block", "--b", "Pow2-Scales=false", "--record", session)
+        lines = text.splitlines()
+        self.assertRegex(lines[0], r"^request +E4 T64 N64 K256 · .*×3")
+        self.assertNotIn("BF16", lines[0])  # it differs
+        self.assertRegex(lines[1], "^device +")
+        self.assertRegex(lines[2], r"^A +.*Recipe BF16")
+        self.assertRegex(lines[3], r"^B +.*Recipe FP8 block")
+        self.assertRegex(text, r"(?m)^recipe\.scaling +bf16 +fp8-block +requested$")
+        recipes = self.rows(session, "SELECT group_label, request_json FROM runs ORDER BY group_label")
+        self.assertEqual([(label, json.loads(request)["recipe"]["scaling"], json.loads(request)["recipe"]["pow2_scales"])
+                          for label, request in recipes], [("A", "bf16", True), ("B", "fp8-block", False)])
+
+    def test_one_side_alone_differs_from_what_both_share(self):
+        shared = self.request("shared.json", seed=7)
+        out = json.loads(self.ok("ab", *CPU, "--request", shared, "--recipe", "bf16", "--blocks", 2, "--iterations", 3,
+                                 "--b", "rows=32", "--json"))
+        self.assertEqual([(row["field"], row["a"], row["b"]) for row in out["settings"] if row["group"] == "requested"],
+                         [("shape.rows", "64", "32")])
+        self.assertEqual((out["a"], out["b"]), ("Rows 64", "Rows 32"))
+        for words in ("BF16", "×3", "Seed 7"):
+            self.assertIn(words, out["request"])
+        self.assertEqual((out["n_a"], out["n_b"]), (3, 3))
+
+    def test_a_side_may_have_a_preset(self):
+        out = json.loads(self.ok("ab", *CPU, *SMALL[:-2], "--blocks", 2, "--iterations", 1, "--b", "preset=laptop small",
+                                 "--json"))
+        self.assertEqual(out["verdict"], "different work")
+        self.assertIn("Laptop small", [row["b"] for row in out["settings"]])
+
+    def test_files_take_options_that_both_share(self):
+        a = self.request("a.json")
+        out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", a, "--b", "seed=3", "--recipe", "mxfp8", "--blocks", 2,
+                                 "--iterations", 2, "--json"))
+        self.assertEqual([(row["field"], row["b"]) for row in out["settings"]], [("seed", "3")])
+        self.assertIn("MXFP8", out["request"])
+        text = self.ok("ab", *CPU, "--a", a, "--b", a, "--blocks", 2, "--iterations", 2)
+        self.assertRegex(text, "(?m)^A and B +the same request$")
 
     def test_csv_has_every_stage_kernel_and_expert(self):
         a = self.request("a.json")

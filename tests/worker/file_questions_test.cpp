@@ -4,12 +4,15 @@
 #include "app/protocol/protocol_version.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -18,6 +21,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/worker/command_reader.h"
+#include "tests/support/npy_text.h"
 
 namespace app {
 namespace {
@@ -146,6 +150,30 @@ TEST(FileQuestions, AFileIsReadAgainOnceItHasChanged) {
   EXPECT_EQ(largest(4), 15);
   std::remove(path.c_str());
   EXPECT_EQ(largest(5), -1);
+}
+
+TEST(FileQuestions, ALoneTensorComesWithTheNamesBesideIt) {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::path(::testing::TempDir()) / ("expertscope_beside_" + std::to_string(::getpid()));
+  fs::create_directories(folder / "folder.npy");
+  for (const char* const name : {"x.npy", "w.npy", "notes.txt"}) {
+    std::ofstream(folder / name, std::ios::binary) << engine::npy_floats("2, 2", {1, 2, 3, 4});
+  }
+  const std::atomic<bool> cancel{false};
+  const auto names = [&] {
+    const auto report = read_file_report({.path = (folder / "x.npy").string()}, cancel);
+    EXPECT_TRUE(report.ok() && report.value().error.empty());
+    return report.ok() ? report.value().neighbours : std::vector<std::string>();
+  };
+  EXPECT_EQ(names(), (std::vector<std::string>{"w.npy", "x.npy"}));
+  for (std::size_t i = 2; i < kMaxNeighbours; ++i) {
+    std::ofstream(folder / fmt::format("{}.npy", i)) << "later";
+  }
+  EXPECT_EQ(names().size(), kMaxNeighbours);
+  std::ofstream(folder / "one_more.npy") << "later";
+  EXPECT_EQ(names(), std::vector<std::string>());
+  fs::remove_all(folder);
 }
 
 TEST(FileQuestions, ClosingDoesNotWaitForADisk) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/gui/compare/compare_panel.h"
@@ -15,6 +16,8 @@ namespace app {
 namespace {
 
 using profiling::ExpertRow;
+
+constexpr std::array kProducts = {"Y", "dX", "dW"};  // by engine::Product
 
 /// How many differ and why others have no verdict, then the method.
 std::string verdicts_note(const profiling::RunComparison& comparison) {
@@ -103,12 +106,13 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
       sides_.a().runs.front()->result.backward && sides_.b().runs.front()->result.backward;
   const float metric = theme.px(110);
   const float products = backward && snr_ ? theme.px(150) : 0.0F;
+  const auto product = static_cast<std::size_t>(product_);
   const bool timed = comparison.no_expert_time.empty();
   const auto choose = [this, &context, products, metric] {
     const float gap = context.theme.px(kGap);
     if (products > 0.0F) {
-      controls::segmented(context, "compare.product", product_, {"Y", "dX", "dW"},
-                          {.width = products - gap});
+      controls::segmented(context, "compare.product", product_,
+                          {kProducts.begin(), kProducts.end()}, {.width = products - gap});
       ImGui::SameLine(0, gap);
     }
     if (controls::either(context, "compare.metric", snr_, "Time", "SNR", {.width = metric - gap})) {
@@ -116,7 +120,8 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
     }
   };
   return {.id = "compare.experts_card",
-          .title = "Per expert",
+          .title = snr_ ? fmt::format("Per expert: SNR of {}", kProducts.at(backward ? product : 0))
+                        : "Per expert: time",
           .question = "How does each expert change from A to B?",
           .note = snr_    ? "SNR of B minus SNR of A"
                   : timed ? verdicts_note(comparison)

@@ -19,6 +19,15 @@ std::string option_id(const char* id, std::size_t index) {
   return std::string(id) + "." + std::to_string(index);
 }
 
+/// How high the list of a combo at the cursor may be. ImGui puts a list that fits on neither side
+/// of its row where it ends outside the window.
+float list_room(const PanelContext& context) {
+  const float row = ImGui::GetFrameHeight();
+  const float top = ImGui::GetCursorScreenPos().y;
+  const float below = ImGui::GetIO().DisplaySize.y - top - row;
+  return std::max(below, top) - context.theme.px(kGap);
+}
+
 }  // namespace
 
 bool combo(const PanelContext& context, const char* id, const char* label, int& index,
@@ -33,7 +42,12 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
   // From its padding to the arrow, which is as wide as the row is high.
   const float room = row.width() - ImGui::GetFrameHeight() - ImGui::GetStyle().FramePadding.x;
   const std::string preview = fitted(ImGui::GetFont(), shown, room);
-  if (!ImGui::BeginCombo(row.item_id().c_str(), preview.c_str(), ImGuiComboFlags_HeightLarge)) {
+  // ImGui itself would allow the list 20 rows, wherever it is.
+  constexpr float kMostRows = 20.0F;
+  const float rows = kMostRows * ImGui::GetTextLineHeightWithSpacing();
+  ImGui::SetNextWindowSizeConstraints({row.width(), 0},
+                                      {FLT_MAX, std::min(rows, list_room(context))});
+  if (!ImGui::BeginCombo(row.item_id().c_str(), preview.c_str())) {
     const bool cut = preview != shown && options.enabled && options.tooltip.empty();
     if (cut && ImGui::IsItemHovered()) tooltip(context, shown);
     return false;

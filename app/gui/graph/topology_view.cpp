@@ -32,13 +32,15 @@ std::string lower(std::string text) {
   return text;
 }
 
+/// By its numbers, by what the picture calls it, or by the kernel's whole name.
 bool matches(engine::StepKind step, const profiling::GraphSnapshot& graph, int node,
              const std::string& wanted) {
   const profiling::SnapshotNode& one = graph.nodes[static_cast<std::size_t>(node)];
-  return std::to_string(node) == wanted || std::to_string(one.id) == wanted ||
-         lower(one.name).find(wanted) != std::string::npos ||
-         lower(engine::operation_name(step, one.stage, one.writes)).find(wanted) !=
-             std::string::npos;
+  const auto found_in = [&wanted](const std::string& text) {
+    return lower(text).find(wanted) != std::string::npos;
+  };
+  return std::to_string(node) == wanted || std::to_string(one.id) == wanted || found_in(one.name) ||
+         found_in(plot::work_name(engine::operation_name(step, one.stage, one.writes), one.name));
 }
 
 constexpr std::size_t kLinesInReadOut = 8;

@@ -9,20 +9,25 @@
 
 #include "app/gui/plot/format.h"
 #include "profiling/document/run_tables.h"
+#include "profiling/document/work_labels.h"
 
 namespace app {
 namespace {
 
-/// A suffix in brackets is kept.
-std::string short_label(const profiling::NodeMatrix::Row& row) {
+/// A row's label: the kernel, and in brackets its layer and expert.
+struct RowLabel {
+  std::string kernel;
+  std::string suffix;
+};
+
+RowLabel label_of(const profiling::NodeMatrix::Row& row) {
   const std::string& label = row.label;
   for (const char* mark : {" [layer ", " [expert "}) {
     const std::size_t at = label.rfind(mark);
-    const std::size_t first = label.find(mark);
-    if (at == std::string::npos || first != at) continue;
-    return plot::work_label(row.operation, label.substr(0, at)) + label.substr(at);
+    if (at == std::string::npos || label.find(mark) != at) continue;
+    return {.kernel = label.substr(0, at), .suffix = label.substr(at)};
   }
-  return plot::work_label(row.operation, label);
+  return {.kernel = label, .suffix = {}};
 }
 
 template <class Scale>
@@ -97,9 +102,14 @@ void GraphsModel::lay_out_rows(const Theme& theme) {
   row_labels_.clear();
   row_colors_.clear();
   row_margin_.clear();
+  profiling::WorkLabels labels;
+  for (const profiling::NodeMatrix::Row& row : matrix().rows) {
+    labels.add(row.operation, label_of(row).kernel);
+  }
   for (std::size_t i = 0; i < matrix().rows.size(); ++i) {
     const profiling::NodeMatrix::Row& row = matrix().rows[i];
-    const std::string name = short_label(row);
+    const RowLabel label = label_of(row);
+    const std::string name = labels.label(row.operation, label.kernel) + label.suffix;
     row_labels_.push_back(has_graph() ? fmt::format("{}  {}", i, name) : name);
     row_colors_.push_back(theme.stage(row.stage));
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +

@@ -164,7 +164,7 @@ CardSpec PerformancePanel::experts_card(const PanelContext& context, const Area&
   };
   return {
       .id = "performance.experts_card",
-      .title = "Per expert",
+      .title = sources == 0 ? "Per expert" : "Per expert: " + names[model_.source_index()],
       .question =
           "How long does each expert take in one iteration, and does that follow "
           "its tokens? A click selects an expert, here and in Numerics.",

@@ -241,7 +241,7 @@ bool PerformancePanel::follow_event() {
   if (detailed_ != shown) {
     detailed_ = shown;
     details_.reset();
-    if (shown) details_ = details_of(model_.run(), *shown);
+    if (shown) details_ = details_of(model_.run(), *shown, model_.lanes().names);
     show_details_ = true;
   }
   return show_details_ && details_.has_value();

@@ -92,6 +92,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   picture->measured_experts = measured_experts(run->result.measurements);
   picture->roofline = profiling::roofline_points(run->result, run->activity);
   picture->operations = profiling::explained_step(run->result);
+  picture->names = profiling::work_labels(run->activity, run->result.effective.step);
   for (const profiling::ActivityRecord& record : records) {
     const plot::Range range{static_cast<double>(record.start_ns),
                             static_cast<double>(record.end_ns)};
@@ -116,6 +117,7 @@ std::shared_ptr<const LanePicture> make_lanes(std::shared_ptr<const RunPicture> 
   auto picture = std::make_shared<LanePicture>();
   picture->lanes = plot::make_timeline(run->run->activity, run->spans, run->events, choice);
   picture->lanes.limits = run->limits;
+  picture->lanes.names = run->names;
   picture->lanes.timed = run->timed;
   picture->run = std::move(run);
   return picture;

@@ -76,7 +76,8 @@ struct RunPicture {
   std::vector<MeasuredExperts> measured_experts;
   std::vector<profiling::RooflinePoint> roofline;
   std::vector<engine::ExplainedOperation>
-      operations;      // of the step, in the order of their launches
+      operations;  // of the step, in the order of their launches
+  profiling::WorkLabels names;
   plot::Range limits;  // of all records and events
   plot::Range timed;   // of those in iterations
 };

@@ -181,12 +181,13 @@ std::string stage_text(const RecordedRun& run, engine::Stage stage, int layer) {
                      engine::layer_words(run.result.effective.step, layer));
 }
 
-EventDetails of_record(const RecordedRun& run, const ActivityRecord& record) {
+EventDetails of_record(const RecordedRun& run, const ActivityRecord& record,
+                       const profiling::WorkLabels& names) {
   const Activity& activity = run.activity;
   const std::string& name = activity.names[record.name];
   const std::string operation =
       engine::operation_name(run.result.effective.step, record.stage, record.writes);
-  EventDetails details{.title = operation.empty() ? name : operation,
+  EventDetails details{.title = operation.empty() ? name : names.label(operation, name),
                        .launch = profiling::host_launch(activity, record)};
   Lines lines;
   if (details.title != name) lines.add("name", name);
@@ -244,11 +245,12 @@ EventDetails of_memory_event(const RecordedRun& run, const profiling::MemoryEven
 
 }  // namespace
 
-EventDetails details_of(const RecordedRun& run, const plot::TimelineEvent& event) {
+EventDetails details_of(const RecordedRun& run, const plot::TimelineEvent& event,
+                        const profiling::WorkLabels& names) {
   const Activity& activity = run.activity;
   switch (event.list) {
     case plot::EventList::Records:
-      return of_record(run, activity.records.at(event.index));
+      return of_record(run, activity.records.at(event.index), names);
     case plot::EventList::HostEvents:
       return of_host_event(run, activity.host_events.at(event.index));
     case plot::EventList::MemoryEvents:

@@ -9,6 +9,7 @@
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/plot/timeline_plot.h"
+#include "profiling/document/work_labels.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/host_launch.h"
 
@@ -26,8 +27,9 @@ struct EventDetails {
   std::optional<profiling::HostLaunch> launch{};  // where an arrow to the record begins
 };
 
-/// Visits all host events. The event must be one of the run's.
-EventDetails details_of(const profiling::RecordedRun& run, const plot::TimelineEvent& event);
+/// Visits all host events. The event must be one of the run's, whose names these are.
+EventDetails details_of(const profiling::RecordedRun& run, const plot::TimelineEvent& event,
+                        const profiling::WorkLabels& names);
 /// The title, then a line each: label, tab, value.
 std::string details_text(const EventDetails& details);
 

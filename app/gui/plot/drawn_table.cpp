@@ -26,8 +26,7 @@ constexpr float kArrow = 14.0F;  // room that a heading of words keeps for the a
 /// Width of words in grid pixels; without fonts, in tests, an estimate.
 float width_of_words(const Theme& theme, const ImFont* font, float letter, std::string_view words) {
   if (font == nullptr) return letter * static_cast<float>(profiling::columns_of(words));
-  // A table is kept when the user enlarges the text, whose letters do not grow quite evenly.
-  return 1.04F * std::ceil(shown_size(font, words).x) / theme.px(1) + 1.0F;
+  return std::ceil(shown_size(font, words).x) / theme.px(1);
 }
 
 Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool name,
@@ -157,7 +156,10 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
       const std::string& text = drawn_row.cells.back().text;
       letters[i] = std::max(letters[i], profiling::columns_of(text));
       if (made.columns[i].numeric) continue;
-      whole[i] = std::max(whole[i], width_of_words(theme, theme.fonts.body, kLetter, text));
+      const float width = width_of_words(theme, theme.fonts.body, kLetter, text);
+      if (width <= whole[i]) continue;
+      whole[i] = width;
+      made.columns[i].widest = text;
     }
   }
   for (std::size_t i = 0; i < made.columns.size(); ++i) {
@@ -165,6 +167,7 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
     const bool chips =
         i == 0 && std::ranges::any_of(made.rows, [](const TableRow& row) { return row.chip != 0; });
     const float chip = chips ? kChip : 0.0F;
+    column.chip = chip;
     const float title = static_cast<float>(profiling::columns_of(column.title)) * kTitleLetter;
     if (!column.numeric) column.whole = std::max(whole[i], title + kArrow) + chip;
     if (i == names) continue;

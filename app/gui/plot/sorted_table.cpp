@@ -69,35 +69,31 @@ constexpr float kNumber = 48.0F;  // of a number's column that takes what is lef
 
 constexpr float kPadding = 8.0F;  // of a cell, on both sides
 
-/// With names of this width.
+/// Pixels that show a column of words uncut. A table is kept when the user enlarges the text, whose
+/// letters do not grow as the grid does: its widest text is measured as it is now.
+float whole_of(const Theme& theme, const Column& column) {
+  const float whole = theme.px(column.whole);
+  if (column.widest.empty()) return whole;
+  const float text = text_size(theme.fonts.body, column.widest).x;
+  return std::max(whole, std::ceil(text + theme.px(column.chip)));
+}
+
+/// Pixels of a column that has a width; where that is all of its words, so are the pixels.
+float pixels_of(const Theme& theme, const Column& column) {
+  const bool all = !column.numeric && column.width >= column.whole;
+  return all ? whole_of(theme, column) : theme.px(column.width);
+}
+
+/// With names of so many pixels.
 float width_of(const Theme& theme, const std::vector<Column>& columns, float names, bool optional) {
   float sum = 0.0F;
   for (const Column& column : columns) {
     if (column.optional && !optional) continue;
-    sum += theme.px(kPadding + (column.width > 0.0F ? column.width
-                                : column.numeric    ? kNumber
-                                                    : names));
+    sum += theme.px(kPadding) + (column.width > 0.0F ? pixels_of(theme, column)
+                                 : column.numeric    ? theme.px(kNumber)
+                                                     : names);
   }
   return sum;
-}
-
-/// Columns of words get what names that are shown whole leave over, from left to right. Pixels of
-/// each column that has a width.
-std::vector<float> widths_of(const Theme& theme, const std::vector<Column>& columns, bool optional,
-                             float room) {
-  const auto names = std::ranges::find(columns, 0.0F, &Column::width);
-  const bool known = names != columns.end() && names->whole > 0.0F;
-  float left = known ? room - width_of(theme, columns, names->whole, optional) : 0.0F;
-  std::vector<float> widths;
-  for (const Column& column : columns) {
-    float& width = widths.emplace_back(theme.px(column.width));
-    const bool cut = column.width > 0.0F && (optional || !column.optional);
-    const float more =
-        cut ? std::clamp(theme.px(column.whole - column.width), 0.0F, std::max(0.0F, left)) : 0.0F;
-    width += more;
-    left -= more;
-  }
-  return widths;
 }
 
 /// A name keeps both its ends, a sentence its first words.
@@ -171,14 +167,31 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
 
 }  // namespace
 
+std::vector<float> widths_of(const Theme& theme, const std::vector<Column>& columns, bool optional,
+                             float room) {
+  const auto names = std::ranges::find(columns, 0.0F, &Column::width);
+  const bool known = names != columns.end() && names->whole > 0.0F;
+  float left = known ? room - width_of(theme, columns, whole_of(theme, *names), optional) : 0.0F;
+  std::vector<float> widths;
+  for (const Column& column : columns) {
+    float& width = widths.emplace_back(pixels_of(theme, column));
+    const bool cut = column.width > 0.0F && (optional || !column.optional);
+    const float more =
+        cut ? std::clamp(whole_of(theme, column) - width, 0.0F, std::max(0.0F, left)) : 0.0F;
+    width += more;
+    left -= more;
+  }
+  return widths;
+}
+
 bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,
                 const std::vector<TableRow>& rows, std::uint64_t generation, ImVec2 size,
                 TableState& state) {
   const Theme& theme = context.theme;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   if (columns.empty()) return false;  // ImGui has no such table: no row has a value
-  const bool optional = width_of(theme, columns, kShortName, true) <= size.x;
-  const float wanted = width_of(theme, columns, kFewWords, optional);
+  const bool optional = width_of(theme, columns, theme.px(kShortName), true) <= size.x;
+  const float wanted = width_of(theme, columns, theme.px(kFewWords), optional);
   const bool wide = wanted > size.x;
   const ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
                                 ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoBordersInBody |

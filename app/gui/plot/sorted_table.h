@@ -23,6 +23,8 @@ struct Column {
   const char* tooltip = "";
   bool optional = false;  // left out where the names would be cut
   float whole = 0.0F;     // grid pixels that show the longest text uncut; 0 = not known
+  std::string widest{};   // this text, of words: letters do not grow evenly with the grid
+  float chip = 0.0F;      // of `whole`, before the text
 };
 
 struct Cell {
@@ -46,6 +48,11 @@ struct TableState {
   std::size_t most_chosen = 0;  // above 0: several rows are chosen instead of one selected
   std::vector<int> chosen{};    // indices into rows; one too many drops the oldest
 };
+
+/// Pixels of each column that has a width, in a table that is `room` wide. Columns of words get
+/// what names that are shown whole leave over, from left to right.
+std::vector<float> widths_of(const Theme& theme, const std::vector<Column>& columns, bool optional,
+                             float room);
 
 /// `generation` identifies the content of `rows`. Returns true when the selection changed.
 bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,

@@ -35,18 +35,21 @@ std::string operation_of(const PanelContext& context, const ActivityRecord& reco
   return engine::operation_name(step_of(context), record.stage, record.writes);
 }
 
-std::string kernel_name(const PanelContext& context, const Activity& activity, std::uint32_t,
+std::string kernel_name(const PanelContext& context, const Activity& activity,
+                        const profiling::WorkLabels& names, std::uint32_t,
                         const ActivityRecord& record) {
   // Bars are narrow: the kernel's own name is in the read-out.
-  return work_label(operation_of(context, record), text_of(activity, record.name));
+  return names.label(operation_of(context, record), text_of(activity, record.name));
 }
 
-std::string iteration_number(const PanelContext&, const Activity& activity, std::uint32_t,
+std::string iteration_number(const PanelContext&, const Activity& activity,
+                             const profiling::WorkLabels&, std::uint32_t,
                              const ActivityRecord& record) {
   return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
 }
 
-std::string memory_operation(const PanelContext&, const Activity& activity, std::uint32_t index,
+std::string memory_operation(const PanelContext&, const Activity& activity,
+                             const profiling::WorkLabels&, std::uint32_t index,
                              const ActivityRecord&) {
   const auto operation = static_cast<std::size_t>(activity.memory_events[index].operation);
   return std::string(profiling::kMemoryOperationNames[operation]);
@@ -145,7 +148,7 @@ void show_work(const PanelContext& context, const Activity& activity, const Memo
   std::string name = text_of(activity, record.name);
   if (name.size() > 160) name = short_kernel_name(name);
   if (!operation.empty() && name != operation) lines.insert(lines.begin(), {"name", name});
-  read_out(context, operation.empty() ? name : operation, lines);
+  read_out(context, operation.empty() ? name : work_label(operation, name), lines);
 }
 
 // Kinds that follow each other in a timeline.
@@ -245,8 +248,8 @@ void show_live_memory(const PanelContext& context, const MemoryCurve& curve, dou
 }
 
 void show_gap(const PanelContext& context, const PlotFrame& frame,
-              const profiling::Activity& activity, const profiling::TimelineLod& row,
-              const LaneTraits& lane, float middle) {
+              const profiling::Activity& activity, const profiling::WorkLabels& names,
+              const profiling::TimelineLod& row, const LaneTraits& lane, float middle) {
   const double time = frame.hover_x();
   const std::size_t next = row.started_by(static_cast<std::int64_t>(std::floor(time)));
   if (next == 0 || next == row.size()) return;
@@ -266,8 +269,8 @@ void show_gap(const PanelContext& context, const PlotFrame& frame,
   read_out(context, "",
            {{"gap", duration_text(static_cast<double>(after.start_ns - before.end_ns)),
              theme.colors.warn},
-            {"after", lane.block_name(context, activity, first, before)},
-            {"before", lane.block_name(context, activity, second, after)}});
+            {"after", lane.block_name(context, activity, names, first, before)},
+            {"before", lane.block_name(context, activity, names, second, after)}});
 }
 
 }  // namespace app::plot

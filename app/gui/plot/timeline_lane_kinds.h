@@ -9,6 +9,7 @@
 
 #include "app/gui/plot/memory_curve.h"
 #include "app/gui/plot/plot_frame.h"
+#include "profiling/document/work_labels.h"
 #include "profiling/trace/activity.h"
 #include "profiling/trace/timeline_lanes.h"
 
@@ -23,7 +24,8 @@ struct LaneTraits {
   std::string (*label)(const profiling::TimelineLane& lane, const profiling::Activity& activity);
   /// The label on a block. `index` is that of `record` in its row.
   std::string (*block_name)(const PanelContext& context, const profiling::Activity& activity,
-                            std::uint32_t index, const profiling::ActivityRecord& record);
+                            const profiling::WorkLabels& names, std::uint32_t index,
+                            const profiling::ActivityRecord& record);
   /// Shows the block under the mouse, whose longest record is `record`.
   void (*show_block)(const PanelContext& context, const profiling::Activity& activity,
                      const MemoryCurve& curve, const profiling::TimelineSegment& block,
@@ -47,7 +49,7 @@ void show_live_memory(const PanelContext& context, const MemoryCurve& curve, dou
 /// The idle time of the row around the mouse: measured between two records, not between two pixels,
 /// and drawn at the height `middle`. Nothing if the row is busy or the gap is open.
 void show_gap(const PanelContext& context, const PlotFrame& frame,
-              const profiling::Activity& activity, const profiling::TimelineLod& row,
-              const LaneTraits& lane, float middle);
+              const profiling::Activity& activity, const profiling::WorkLabels& names,
+              const profiling::TimelineLod& row, const LaneTraits& lane, float middle);
 
 }  // namespace app::plot

@@ -44,8 +44,9 @@ double snapped(const TimelineLanes& lanes, double time, double reach) {
 }
 
 void draw_block(const PanelContext& context, const PlotFrame& frame,
-                const profiling::Activity& activity, const profiling::TimelineLod& row,
-                const LaneTraits& lane, const TimelineSegment& block, float top, float bottom) {
+                const profiling::Activity& activity, const profiling::WorkLabels& names,
+                const profiling::TimelineLod& row, const LaneTraits& lane,
+                const TimelineSegment& block, float top, float bottom) {
   const Theme& theme = context.theme;
   const profiling::ActivityRecord& record = row.records()[block.longest];
   const ImU32 color = lane.stage_colors ? theme.stage(record.stage) : theme.colors.accent;
@@ -71,7 +72,7 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
   const float visible_left = std::max(left, frame.min().x);
   const float room = std::min(right, frame.max().x) - visible_left - theme.px(6);
   if (room < theme.px(28) || bottom - top < font->FontSize) return;
-  std::string name = lane.block_name(context, activity, block.longest, record);
+  std::string name = lane.block_name(context, activity, names, block.longest, record);
   if (record.expert >= 0) name += " e" + std::to_string(record.expert);
   // Every stage colour is light or mid-toned: dark ink is readable on all of them.
   constexpr ImU32 kInk = IM_COL32(12, 16, 20, 255);
@@ -165,7 +166,8 @@ void draw_bands(const PanelContext& context, const PlotFrame& frame,
       block_top = std::max(band.top, band.bottom - context.theme.px(4));
     }
     for (const TimelineSegment& block : drawn.rows[band.index]) {
-      draw_block(context, frame, activity, *band.row, *band.lane, block, block_top, band.bottom);
+      draw_block(context, frame, activity, lanes.names, *band.row, *band.lane, block, block_top,
+                 band.bottom);
     }
   }
 }
@@ -237,7 +239,8 @@ void draw_tooltip(const PanelContext& context, const PlotFrame& frame,
   } else if (band.lane->curve) {
     show_live_memory(context, lanes.memory, frame.hover_x());
   } else {
-    show_gap(context, frame, activity, *band.row, *band.lane, 0.5F * (band.top + band.bottom));
+    show_gap(context, frame, activity, lanes.names, *band.row, *band.lane,
+             0.5F * (band.top + band.bottom));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "app/gui/plot/memory_curve.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/timeline_lane_kinds.h"
+#include "profiling/document/work_labels.h"
 #include "profiling/trace/activity.h"
 #include "profiling/trace/timeline_lanes.h"
 
@@ -31,11 +32,14 @@ struct TimelineLanes {
   Range limits;
   Range timed;         // of the timed iterations; empty if there are none
   MemoryCurve memory;  // drawn over the lane of memory events
+  /// Of the records on the blocks; of none: blocks of several kernels may have one name.
+  profiling::WorkLabels names;
   std::size_t rows() const;
   std::size_t memory_bytes() const;
 };
 /// `spans`: profiling::iteration_spans(). `events`: profiling::event_records(); their lanes come
-/// last, and are left out if there is one lane per expert. The caller sets the limits.
+/// last, and are left out if there is one lane per expert. The caller sets the limits and the
+/// names.
 TimelineLanes make_timeline(const profiling::Activity& activity,
                             std::span<const profiling::ActivityRecord> spans,
                             const profiling::EventSpans& events, LaneChoice choice);

@@ -62,7 +62,7 @@ void ControlRail::file_inspected(const FileReport& report) {
   for (FileField& field : files_) {
     if (field.inspected_path != report.path) continue;
     field.tensors = report.tensors;
-    field.dump = dump_of_tensors(report.path, report.tensors);
+    field.dump = dump_of(report);
     field.error = report.error;
   }
 }

@@ -62,7 +62,7 @@ class ControlRail {
     std::string inspected_path;
     std::string error;
     std::vector<engine::TensorEntry> tensors;
-    std::vector<DumpPart> dump{};  // what the names of its tensors say together
+    std::vector<DumpPart> dump{};  // what its names, or those of the files beside it, say
   };
 
   FileField& file_field(RequestOperand operand) {

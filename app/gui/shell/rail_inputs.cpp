@@ -217,8 +217,11 @@ void ControlRail::draw_use_all(RequestOperand operand, const engine::RunRequest&
   const std::string label = "Use all: " + dump_words(parts);
   if (controls::button(*context_, (std::string(text_of(operand).prefix) + ".use_all").c_str(),
                        label.c_str(),
-                       {.tooltip = "The file's tensors are named like a whole step: every operand "
-                                   "and the routing come from them",
+                       {.tooltip = parts.front().tensor.empty()
+                                       ? "The .npy files beside it are named like a whole step: "
+                                         "every operand and the routing come from them"
+                                       : "The file's tensors are named like a whole step: every "
+                                         "operand and the routing come from them",
                         .width = -1})) {
     wishes_.dump = UseDump{parts};
   }

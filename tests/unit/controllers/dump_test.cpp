@@ -58,6 +58,21 @@ TEST(Dump, OneNameAloneOrTwoOfAKindSayNothing) {
   EXPECT_THAT(dump_of_folder("/d", {"x.npy", "y.npy"}), IsEmpty());
 }
 
+TEST(Dump, ALoneFileOffersTheFilesBesideItThatAreOneStepWithIt) {
+  FileReport report{.path = "/d/x.npy", .error = {}, .tensors = {values("", {8, 4})}};
+  EXPECT_THAT(dump_of(report), IsEmpty());
+  report.neighbours = {"dy.npy", "notes.npy", "splits.npy", "w.npy", "x.npy"};
+  EXPECT_EQ(dump_words(dump_of(report)), "X, W, dY, splits");
+  EXPECT_EQ(dump_of(report).back().path, "/d/dy.npy");
+  // A file that none of the names is about stays alone.
+  report.path = "/d/notes.npy";
+  EXPECT_THAT(dump_of(report), IsEmpty());
+  // A worker names files of the folder, and no others.
+  report.path = "/d/x.npy";
+  report.neighbours = {"../w.npy", "../layers.input.npy", "x.npy"};
+  EXPECT_THAT(dump_of(report), IsEmpty());
+}
+
 /// Answers every question of the reading.
 class DumpFit : public ::testing::Test {
  protected:

@@ -80,5 +80,12 @@ TEST(RequestHistory, SaysWhatChanged) {
   EXPECT_EQ(request_difference(with_tokens(16), with_tokens(16)), "");
 }
 
+TEST(RequestHistory, BothSidesOfADifferenceCanBeSaid) {
+  const DifferenceSides sides = difference_sides(with_tokens(16), with_tokens(32));
+  EXPECT_EQ(sides.a, "Rows 16");
+  EXPECT_EQ(sides.b, "Rows 32");
+  EXPECT_EQ(difference_sides(with_tokens(16), with_tokens(16)).b, "");
+}
+
 }  // namespace
 }  // namespace app
