@@ -39,8 +39,11 @@ struct WorkerChoice {
 
   /// The command of the worker, once its machine is reached.
   engine::Result<WorkerCommand> reached() const {
-    const bool sends_worker = command.remote && command.program.empty() && machine != nullptr;
-    return sends_worker ? machine->reached(command) : engine::Result<WorkerCommand>(command);
+    return sends_worker() ? machine->reached(command) : engine::Result<WorkerCommand>(command);
+  }
+  /// To the machine of --remote.
+  bool sends_worker() const {
+    return command.remote && command.program.empty() && machine != nullptr;
   }
   /// How the machine is named: --remote HOST, or HOST by itself.
   enum class HostIs { Option, Positional };

@@ -84,6 +84,10 @@ Host {HOST}
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", self.root / name], check=True)
 
     def __enter__(self):
+        return self.start()
+
+    def start(self):
+        """Also again, after cut()."""
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)  # sshd insists on it
         with open(self.root / "log", "w") as log:
