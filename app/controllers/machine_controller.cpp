@@ -1,3 +1,5 @@
+// The window's thread only exchanges words with the thread that connects, under a lock that neither
+// holds for long.
 #include "app/controllers/machine_controller.h"
 
 #include <string.h>

@@ -51,7 +51,8 @@ class SshConnection {
   /// Runs `command`, which the login shell there parses: constant text and shell_quoted() words on
   /// one line, because csh takes no line breaks in quotes.
   engine::Result<std::optional<ChildEnd>> run(const std::string& command, ChildRun run) const;
-  /// Why it is gone: ssh's last words. Empty = it is there. Never waits.
+  /// Why it is gone: ssh's last words. Empty = it is there. Waits only for what
+  /// ssh has started and left behind.
   std::string lost() const;
 
  private:

@@ -1,3 +1,5 @@
+// The list and the field choose, the buttons order, and below them stands how far the way is. What
+// ssh asks comes before the steps, so that it is seen in the smallest window.
 #include "app/gui/shell/machine_dialog.h"
 
 #include <fmt/format.h>
