@@ -78,13 +78,18 @@ def run_anew(window):
     window.wait("another run", lambda m: m["state"]["run_generation"] > before and not m["state"]["stale"])
 
 
-def runs_program(path):
+def processes_of(program):
+    """Folders in /proc."""
     def is_it(exe):
         try:
-            return os.readlink(exe) == str(path)
+            return os.readlink(exe) == str(program)
         except OSError:
             return False
-    return any(is_it(exe) for exe in pathlib.Path("/proc").glob("[0-9]*/exe"))
+    return [exe.parent for exe in pathlib.Path("/proc").glob("[0-9]*/exe") if is_it(exe)]
+
+
+def runs_program(path):
+    return bool(processes_of(path))
 
 
 def test_runs_happen_there_and_here_again(open_window, elsewhere):
@@ -259,3 +264,26 @@ def test_the_machine_of_the_command_line_is_connected_in_the_window(open_window,
     window = open_window("--remote", HOST)
     connected(window)
     window.wait_for_result()
+
+
+def test_one_of_several_gpus_is_chosen(open_window, elsewhere):
+    # The worker of this machine's CPU build uses none, but it gets the choice.
+    gpus = "".join(f"echo '{i}, NVIDIA H200, 143771 MiB, 580.95.05'\n" for i in range(2))
+    server = elsewhere(programs={"nvidia-smi": gpus})
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    window.wait("the GPUs", lambda m: value(m, "machine.gpu") == "All GPUs"
+                and value(m, "machine").startswith("connecting=false"), 60)
+    assert value(window.map(), "machine.step.look").startswith("done: 2 x NVIDIA H200")
+    window.choose("machine.gpu", "1: NVIDIA H200")
+    window.click("machine.connect")
+    connected(window)
+    worker = server.bundles()[0] / "bin/expertscope-worker"
+
+    def chosen():
+        return [b"CUDA_VISIBLE_DEVICES=1" in (one / "environ").read_bytes().split(b"\0") for one in processes_of(worker)]
+    end = time.monotonic() + 10
+    while chosen() != [True] and time.monotonic() < end:
+        time.sleep(0.1)  # the worker before it is ending
+    assert chosen() == [True]

@@ -68,6 +68,17 @@ void MachineDialog::select(int index) {
   scroll_ = true;
 }
 
+/// A machine that is connected moves to the front; what is selected stays selected.
+void MachineDialog::list(std::vector<std::string> hosts) {
+  if (hosts == hosts_) return;
+  const bool other = selected_ > 0 && selected_ <= static_cast<int>(hosts_.size());
+  const std::string chosen = other ? hosts_[static_cast<std::size_t>(selected_) - 1] : "";
+  hosts_ = std::move(hosts);
+  if (!other) return;
+  const auto at = std::ranges::find(hosts_, chosen);
+  selected_ = at == hosts_.end() ? 0 : static_cast<int>(at - hosts_.begin()) + 1;
+}
+
 void MachineDialog::use_keys(bool& entered) {
   if (pressed(ImGuiKey_DownArrow, true)) select(selected_ + 1);
   if (pressed(ImGuiKey_UpArrow, true)) select(selected_ - 1);
@@ -313,7 +324,7 @@ void MachineDialog::draw(const PanelContext& context, MachineController& machine
   if (!open_) return;
   const Theme& theme = context.theme;
   const MachineStatus& status = machine.status();
-  hosts_ = machine.hosts();
+  list(machine.hosts());
   if (selected_ < 0) {
     const std::string& used = status.connecting ? status.options.host : context.view.host;
     const auto at = std::ranges::find(hosts_, used);

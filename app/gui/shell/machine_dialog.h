@@ -28,6 +28,7 @@ class MachineDialog {
   /// What is typed or selected; empty = this machine.
   std::string target() const;
   void select(int index);
+  void list(std::vector<std::string> hosts);
   void use_keys(bool& entered);
   void draw_list(const PanelContext& context, float height);
   void draw_field(const PanelContext& context);
