@@ -46,10 +46,18 @@ int open_window(OpenOptions& options) {
     options.window.initial_request_json = std::move(text).value();
   }
   // An invalid machine name should be reported here, not in a window.
-  const engine::Result<WorkerCommand> worker = options.worker.reached();
-  if (!worker.ok()) return report(worker.error());
-  if (const auto argv = worker.value().argv(); !argv.ok()) return report(argv.error());
-  options.window.worker = worker.value();
+  if (const auto argv = options.worker.command.argv(); !argv.ok()) return report(argv.error());
+  if (options.worker.sends_worker() && options.window.tour_folder.empty()) {
+    // The window opens at once, and connects by itself.
+    options.window.machine = options.worker.machine->options;
+    options.window.worker = options.worker.command;
+    options.window.worker.remote.reset();
+  } else {
+    // A tour that writes pictures cannot wait, and nobody is at the mouse.
+    const engine::Result<WorkerCommand> worker = options.worker.reached();
+    if (!worker.ok()) return report(worker.error());
+    options.window.worker = worker.value();
+  }
   options.window.initial_request_file = options.request_file;
   options.window.allowed_libraries = options.worker.allowed_libraries;
   options.window.width = options.size.first;

@@ -77,13 +77,7 @@ engine::Result<WorkerCommand> RemoteMachine::reached(const WorkerCommand& comman
         connected_,
         connect_machine(options, {.report = report, .ask = ask_on_terminal(), .stop = {}}));
   }
-  WorkerCommand reached = connected_->worker;
-  reached.arguments = command.arguments;
-  reached.cublaslt = command.cublaslt;
-  reached.backend = command.backend;
-  reached.environment.insert(reached.environment.end(), command.environment.begin(),
-                             command.environment.end());
-  return reached;
+  return with_words_of(connected_->worker, command);
 }
 
 engine::Status RemoteMachine::send_files(Task& task) {

@@ -13,6 +13,7 @@
 #include "app/controllers/request_operand.h"
 #include "app/controllers/run_estimate.h"
 #include "app/controllers/session_view.h"
+#include "app/remote/deployment.h"
 #include "app/sweep/plan.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/recipe_comparison.h"
@@ -27,7 +28,10 @@ enum class Action {
   Run,
   Cancel,
   ReplaceWorker,
-  CopyRemoteCommand,
+  ChooseMachine,
+  ConnectAgain,
+  CancelConnecting,
+  UseThisMachine,
   ToggleLive,
   Undo,
   Redo,
@@ -104,6 +108,10 @@ struct ChooseRequest {
 /// Replaces the current worker; empty = the worker's default library.
 struct StartWorker {
   std::string cublaslt;
+};
+/// Runs happen on this machine, once it is connected.
+struct ConnectMachine {
+  ConnectOptions options;
 };
 /// Asks the worker what a file holds.
 struct InspectFile {
@@ -218,12 +226,13 @@ struct StatusMessage {
 };
 
 using Command =
-    std::variant<Action, EditRequest, ChooseRequest, StartWorker, InspectFile, SelectRun,
-                 SelectExpert, SkipThrottled, NameRun, SetNotes, engine::ComparisonRequest,
-                 VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile,
-                 UseRequest, UseTensor, UseDump, AnswerLongRun, AskPath, ExportReport, RecordsOrder,
-                 CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary,
-                 ShowPage, PresentCard, Select, PlayTour, RepeatTourStep, StatusMessage>;
+    std::variant<Action, EditRequest, ChooseRequest, StartWorker, ConnectMachine, InspectFile,
+                 SelectRun, SelectExpert, SkipThrottled, NameRun, SetNotes,
+                 engine::ComparisonRequest, VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder,
+                 InterleavedOrder, OpenFile, UseRequest, UseTensor, UseDump, AnswerLongRun, AskPath,
+                 ExportReport, RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary,
+                 CancelFetch, UseLibrary, ShowPage, PresentCard, Select, PlayTour, RepeatTourStep,
+                 StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

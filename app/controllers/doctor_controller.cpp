@@ -77,7 +77,7 @@ DoctorController::DoctorController(std::function<void()> wake)
 
 DoctorController::~DoctorController() { *cancel_ = true; }
 
-void DoctorController::visit(const VisitOrder& order, const WorkerCommand& worker,
+void DoctorController::visit(const VisitOrder& order, const PlacedWorker& worker,
                              const std::vector<std::string>& allowed_libraries) {
   if (visit_task_.running()) return;
   cancel_ = std::make_shared<std::atomic<bool>>(false);
@@ -92,7 +92,7 @@ void DoctorController::visit(const VisitOrder& order, const WorkerCommand& worke
                      wake = wake_]() -> VisitResult {
     const Facts facts = shipped_facts();
     if (!facts.ok()) return facts.error();
-    WorkerRunner runner({.worker = worker, .allowed_libraries = allowed_libraries});
+    WorkerRunner runner({.worker = worker.command, .allowed_libraries = allowed_libraries});
     const auto publish = [&](const VisitProgress& progress) {
       {
         const std::lock_guard lock(shared->mutex);

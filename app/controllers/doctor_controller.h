@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "app/controllers/background.h"
+#include "app/controllers/link_supervisor.h"
 #include "app/controllers/session_view.h"
 #include "app/doctor/recorded_gallery.h"
-#include "app/protocol/worker_command.h"
 
 namespace app {
 
@@ -27,7 +27,7 @@ class DoctorController {
   DoctorController& operator=(const DoctorController&) = delete;
 
   /// Refused while another visit is in progress.
-  void visit(const VisitOrder& order, const WorkerCommand& worker,
+  void visit(const VisitOrder& order, const PlacedWorker& worker,
              const std::vector<std::string>& allowed_libraries);
   void cancel();
   /// A run that stalled becomes a visit.

@@ -12,18 +12,27 @@ namespace {
 
 constexpr std::size_t kMaxAutomaticStarts = 3;
 constexpr std::chrono::seconds kAutomaticWindow{20};
+constexpr std::chrono::milliseconds kConnectionEnds{1000};
 // Results older than this many orders can no longer arrive: newest wins.
 constexpr std::size_t kRememberedOrders = 64;
 
 }  // namespace
 
 LinkSupervisor::LinkSupervisor(WorkerCommand worker, std::function<void()> wake)
-    : worker_(std::move(worker)), wake_(std::move(wake)) {}
+    : place_{.command = std::move(worker)}, wake_(std::move(wake)) {}
+
+void LinkSupervisor::move_to(PlacedWorker place) {
+  std::shared_ptr<const SshConnection> former = std::exchange(place_, std::move(place)).connection;
+  abandon_link(std::move(former));
+  automatic_starts_.clear();
+  cublaslt_.clear();
+  no_worker_.clear();
+}
 
 void LinkSupervisor::start(const std::string& cublaslt) {
-  abandon_link();
+  abandon_link(place_.connection);
   cublaslt_ = cublaslt;
-  WorkerCommand worker = worker_;
+  WorkerCommand worker = place_.command;
   if (!cublaslt.empty()) worker.cublaslt = cublaslt;
   engine::Result<std::vector<std::string>> argv = worker.argv();
   no_worker_ = argv.ok() ? std::string() : argv.error().message;
@@ -37,20 +46,23 @@ void LinkSupervisor::start(const std::string& cublaslt) {
   if (watching_) link_->watch_device(true);
 }
 
-void LinkSupervisor::abandon_link() {
+void LinkSupervisor::abandon_link(std::shared_ptr<const SshConnection> needed) {
   hello_.reset();
   orders_.clear();
   newest_id_ = 0;
   newest_run_id_ = 0;
   answered_id_ = 0;
-  if (link_ == nullptr) return;
-  // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
+  lost_at_.reset();
+  if (link_ == nullptr && needed == nullptr) return;
+  // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while. So
+  // may ssh.
   std::shared_ptr<WorkerLink> old(std::move(link_));
-  old->kill();
+  if (old != nullptr) old->kill();
   auto before = std::make_shared<engine::GuardedThread>(std::move(teardown_));
   teardown_ = engine::GuardedThread(
-      [held = std::move(old), before = std::move(before)]() mutable {
+      [held = std::move(old), needed = std::move(needed), before = std::move(before)]() mutable {
         held.reset();
+        needed.reset();
         before->join();
       },
       // If no thread could be started, dropping the work above has destroyed the link on this one.
@@ -64,17 +76,25 @@ std::vector<LinkEvent> LinkSupervisor::poll() {
     if (const auto* hello = std::get_if<WorkerHello>(&event)) hello_ = *hello;
   }
   // Only after its last events were taken: a new link forgets the orders of the old one.
-  if (automatic && events.empty() && link_->status().state == LinkState::Lost) {
-    const auto now = std::chrono::steady_clock::now();
-    std::erase_if(automatic_starts_, [&](auto at) { return now - at > kAutomaticWindow; });
-    if (automatic_starts_.size() < kMaxAutomaticStarts) {
-      automatic_starts_.push_back(now);
-      start(cublaslt_);
-    } else {
-      automatic = false;
-    }
-  }
+  if (automatic && events.empty() && link_->status().state == LinkState::Lost) restart_if_lost();
   return events;
+}
+
+void LinkSupervisor::restart_if_lost() {
+  const auto now = std::chrono::steady_clock::now();
+  if (place_.connection != nullptr) {
+    // The connection may have taken the worker with it, and ssh ends a moment later. No worker can
+    // be started without it, and only a person can answer what a new one would ask.
+    if (!lost_at_) lost_at_ = now;
+    if (now - *lost_at_ < kConnectionEnds || !connection_lost().empty()) return;
+  }
+  std::erase_if(automatic_starts_, [&](auto at) { return now - at > kAutomaticWindow; });
+  if (automatic_starts_.size() < kMaxAutomaticStarts) {
+    automatic_starts_.push_back(now);
+    start(cublaslt_);
+  } else {
+    automatic = false;
+  }
 }
 
 LinkStatus LinkSupervisor::status() const {

@@ -14,15 +14,32 @@
 
 #include "app/protocol/worker_command.h"
 #include "app/protocol/worker_link.h"
+#include "app/remote/ssh_connection.h"
 #include "engine/gemm/support.h"
 #include "engine/model/guarded_thread.h"
 
 namespace app {
 
+/// Where workers of the window are started: whoever starts one uses both.
+struct PlacedWorker {
+  WorkerCommand command;
+  /// To the machine of the command, as long as a worker runs there; null = none is shared.
+  std::shared_ptr<const SshConnection> connection = nullptr;
+};
+
 class LinkSupervisor {
  public:
   LinkSupervisor(WorkerCommand worker, std::function<void()> wake);
 
+  /// The worker is abandoned, and the next ones are started there.
+  void move_to(PlacedWorker place);
+  const PlacedWorker& place() const { return place_; }
+  /// The machine that ssh reaches it by; empty = this machine.
+  std::string host() const { return place_.command.remote.value_or(""); }
+  /// Why the shared connection is gone; empty = it is there, or there is none.
+  std::string connection_lost() const {
+    return place_.connection == nullptr ? std::string() : place_.connection->lost();
+  }
   /// Starts a worker that replaces the current one; `cublaslt` empty = the worker's own choice.
   void start(const std::string& cublaslt);
   /// Events since the last call. Starts a new worker when one is lost and `automatic` is on.
@@ -67,9 +84,11 @@ class LinkSupervisor {
   bool automatic = false;
 
  private:
-  void abandon_link();
+  /// `needed`: what the worker uses until it has ended.
+  void abandon_link(std::shared_ptr<const SshConnection> needed);
+  void restart_if_lost();
 
-  WorkerCommand worker_;
+  PlacedWorker place_;
   std::string cublaslt_;   // replaces the command's
   std::string no_worker_;  // why none could be started
   std::function<void()> wake_;
@@ -83,6 +102,7 @@ class LinkSupervisor {
   std::uint64_t newest_run_id_ = 0;
   std::uint64_t answered_id_ = 0;
   std::vector<std::chrono::steady_clock::time_point> automatic_starts_;
+  std::optional<std::chrono::steady_clock::time_point> lost_at_;
   engine::GuardedThread teardown_;
 };
 

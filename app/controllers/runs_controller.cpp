@@ -10,6 +10,7 @@
 
 #include "app/controllers/operand_file.h"
 #include "app/protocol/recorded_run.h"
+#include "engine/model/backend_traits.h"
 #include "engine/model/path_text.h"
 
 namespace app {
@@ -42,6 +43,30 @@ void RunsController::start_worker(const std::string& cublaslt) {
   if (!link.started()) {
     notices_.add(Severity::Bad, "No worker was started: " + link.status().reason);
   }
+}
+
+void RunsController::move_to(PlacedWorker place) {
+  const bool other = place.command.remote != link.place().command.remote;
+  cancel();
+  asked_inspection_.reset();
+  link.move_to(std::move(place));
+  if (other) {
+    // Until the first worker greets, the request may be one that was given with its backend. A
+    // request for a device keeps its backend where the other machine has it.
+    if (engine::traits_of(state.requested.backend).device) {
+      remember_backend();
+    } else if (has_greeted_) {
+      keep_backend_ = false;
+    }
+    if (!state.requested.cublaslt_library.empty()) {
+      engine::RunRequest request = state.requested;
+      request.cublaslt_library.clear();
+      history_.changed(state.requested, request, 0);
+      state.requested = std::move(request);
+      notices_.set_status("The request uses the library of the other machine");
+    }
+  }
+  start_worker(state.requested.cublaslt_library);
 }
 
 void RunsController::replace_worker() {
@@ -357,7 +382,7 @@ void RunsController::take(WorkerHello&& hello) {
   asked_inspection_.reset();
   // These may come from another machine, or from before the worker was lost.
   file_reports_.clear();
-  greeted_ = true;
+  greeted_ = has_greeted_ = true;
   dump_asked_ = false;
   const bool run = std::exchange(run_at_greeting_, false);
   if (opening_) {

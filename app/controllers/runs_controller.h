@@ -42,6 +42,9 @@ class RunsController {
   /// Runs the request as soon as a worker greets.
   void run_at_greeting() { run_at_greeting_ = true; }
   void start_worker(const std::string& cublaslt);
+  /// The next worker is started there, at once; results stay. On another machine the request gets
+  /// the best backend that it has, and that machine's own library.
+  void move_to(PlacedWorker place);
   /// By one with the same library, at once, even if it is busy.
   void replace_worker();
 
@@ -150,6 +153,7 @@ class RunsController {
   std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
   bool greeted_ = false;
+  bool has_greeted_ = false;  // ever
   std::optional<Stall> stall_;
   std::optional<Opening> opening_;
   std::uint64_t openings_ = 0;

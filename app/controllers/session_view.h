@@ -183,6 +183,7 @@ struct SessionView {
       second_runs{};          // of the second recording, for Compare
   std::string second_path{};  // empty = none
   LinkStatus link{};
+  std::string host{};      // the other machine that the worker runs on; empty = this one
   bool no_worker = false;  // none is ever started in this window
   /// Why the user's request gives no run: what is wrong in it, else the newest error; empty = it
   /// may be run.

@@ -22,10 +22,12 @@ constexpr std::size_t kExampleRun = 0;
 
 }  // namespace
 
-Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered)
+Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered,
+                     RememberedMachines& machines)
     : options(std::move(opened)),
       libraries(wake),
       runs(options.worker, wake, libraries, notices, options.no_worker),
+      machine(options.worker, options.machine, wake, machines),
       files(wake, remembered, notices),
       doctor(wake),
       tours({.runs = runs,
@@ -121,7 +123,7 @@ void Workbench::examine(const VisitOrder& order) {
   if (!libraries.may_load(order.subject.request.cublaslt_library, runs.link, order)) return;
   // A visit is kept beside the live runs: a recording on screen would hide it.
   runs.state.back_to_live();
-  doctor.visit(order, options.worker, libraries.consent.allowed());
+  doctor.visit(order, runs.link.place(), libraries.consent.allowed());
 }
 
 void Workbench::use_library(const std::string& path) {
@@ -292,7 +294,7 @@ bool Workbench::act(Action action) {
       tours.stop();
       return true;
     default:
-      return false;
+      return act_on_machine(action);
   }
 }
 
@@ -327,7 +329,11 @@ std::string Workbench::refusal(Action action) const {
       return runs.link.waiting() || runs.batch_running() || runs.comparing() ? ""
                                                                              : "Nothing is running";
     case Action::ReplaceWorker:
-      return options.no_worker ? "This window was opened without a worker" : "";
+    case Action::ChooseMachine:
+    case Action::ConnectAgain:
+    case Action::CancelConnecting:
+    case Action::UseThisMachine:
+      return machine_refusal(action);
     case Action::Undo:
       if (state.shows_recorded_request()) return "Undo changes your own request: " + leave;
       return runs.history().undo_depth() > 0 ? "" : "Nothing to undo: no control was changed yet";
@@ -383,6 +389,7 @@ std::string Workbench::refusal(Action action) const {
 SessionView Workbench::view() const {
   SessionView now = runs.state.view();
   now.link = runs.link.status();
+  now.host = runs.link.host();
   now.no_worker = options.no_worker;
   const engine::Status status = engine::validate(runs.state.requested);
   now.blocked = status.ok() ? runs.state.last_error : status.error().message;
@@ -466,6 +473,7 @@ bool Workbench::tick_doctor() {
 bool Workbench::tick() {
   // Not short-circuited: each of them must run.
   bool changed = runs.tick();
+  changed = tick_machine() || changed;
   while (libraries.consent.question() != nullptr && runs.link.hello() &&
          has_library(*runs.link.hello(), libraries.consent.question()->library)) {
     answer_library(true);  // it is the worker's own

@@ -12,6 +12,7 @@
 #include "app/controllers/doctor_controller.h"
 #include "app/controllers/files_controller.h"
 #include "app/controllers/library_controller.h"
+#include "app/controllers/machine_controller.h"
 #include "app/controllers/notices.h"
 #include "app/controllers/presentation.h"
 #include "app/controllers/runs_controller.h"
@@ -24,26 +25,35 @@ class Workbench {
  public:
   struct Options {
     WorkerCommand worker;
+    /// Connected first, instead of a worker on this machine.
+    std::optional<ConnectOptions> machine{};
     bool no_worker = false;
     /// Libraries that files may name without a question.
     std::vector<std::string> allowed_libraries{};
     std::vector<engine::ShapePreset> presets{};
   };
 
-  /// `wake` may be called from any thread when tick() would find a result; `remembered` outlives
-  /// this.
-  Workbench(Options options, const std::function<void()>& wake, RememberedFiles& remembered);
+  /// `wake` may be called from any thread when tick() would find a result; `remembered` and
+  /// `machines` outlive this.
+  Workbench(Options options, const std::function<void()>& wake, RememberedFiles& remembered,
+            RememberedMachines& machines);
 
   // `notices` before those who write them.
   const Options options;
   Notices notices;
   LibraryController libraries;
   RunsController runs;
+  MachineController machine;
   FilesController files;
   DoctorController doctor;
   TourController tours;
   Presentation presentation;
 
+  /// Starts a worker here, or connects the machine that the options name.
+  void begin_worker();
+  void connect(const ConnectOptions& to);
+  /// Why the connection to the worker's machine is gone; empty = it is there, or there is none.
+  const std::string& connection_lost() const { return connection_lost_; }
   /// Puts this request, which came from `file`, in the rail; `run`: as soon as there is a worker.
   void begin_with(const engine::RunRequest& request, const std::string& file, bool run);
   /// Goes on with what an earlier window was left with; `file` holds it.
@@ -59,6 +69,8 @@ class Workbench {
   void open_graph(const std::string& path);
   void examine(const VisitOrder& order);
   void use_library(const std::string& path);
+  /// Refused while workers run on another machine, which could not load it.
+  void fetch_library(const std::string& version);
   void set_notes(const std::vector<profiling::TimeNote>& notes);
   void name_run(const std::string& name);
   /// Changes of the user's request; refused while the rail shows a recorded one.
@@ -95,6 +107,10 @@ class Workbench {
   /// Live must answer within a blink: on a CPU that holds for the small presets only.
   void choose_pace(const engine::RunRequest& request);
   void undo(bool back);
+  // workbench_machine.cpp
+  bool act_on_machine(Action action);
+  std::string machine_refusal(Action action) const;
+  bool tick_machine();
   bool take_recordings();
   /// `doubt`: profiling::Session::doubt; the message stays until it is dismissed.
   void warn_if_incomplete(const std::string& path, const std::string& doubt);
@@ -102,6 +118,7 @@ class Workbench {
   void show_doctor();
 
   std::vector<Command> commands_;
+  std::string connection_lost_;
   std::optional<RecordedPlace> returning_to_;  // its recording is being read
 };
 

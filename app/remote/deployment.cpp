@@ -307,4 +307,13 @@ engine::Result<ConnectedMachine> connect_machine(const ConnectOptions& options,
   return Connecting(options, callbacks).run();
 }
 
+WorkerCommand with_words_of(WorkerCommand connected, const WorkerCommand& typed) {
+  connected.arguments = typed.arguments;
+  connected.cublaslt = typed.cublaslt;
+  connected.backend = typed.backend;
+  connected.environment.insert(connected.environment.end(), typed.environment.begin(),
+                               typed.environment.end());
+  return connected;
+}
+
 }  // namespace app

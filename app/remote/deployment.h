@@ -54,6 +54,7 @@ struct ConnectOptions {
   ProvideLibrary library = ProvideLibrary::Automatic;
   int gpu = -1;                       // index as nvidia-smi counts; negative = all are visible
   std::vector<std::string> launcher;  // starts the worker there: {"srun", "--gpus=1"}
+  bool operator==(const ConnectOptions&) const = default;
 };
 
 struct ConnectCallbacks {
@@ -74,5 +75,9 @@ struct ConnectedMachine {
 /// failed, with the same words.
 engine::Result<ConnectedMachine> connect_machine(const ConnectOptions& options,
                                                  const ConnectCallbacks& callbacks);
+
+/// The worker of a connected machine, with what `typed` says beside its program: arguments,
+/// library, backend and environment.
+WorkerCommand with_words_of(WorkerCommand connected, const WorkerCommand& typed);
 
 }  // namespace app

@@ -132,11 +132,16 @@ engine::Result<std::optional<ChildEnd>> SshConnection::run(const std::string& co
 }
 
 std::string SshConnection::lost() const {
+  const std::lock_guard lock(mutex_);
+  if (!lost_.empty()) return lost_;
   const std::optional<std::string> end = ssh_->try_reap();
   if (!end) return {};
   LastWords words;
   words.read_from(ssh_->errors.get());
-  return words.last().empty() ? "ssh " + *end : words.last();
+  lost_ = words.last().empty() ? "ssh " + *end : terminal_text(words.last());
+  // It becomes a part of sentences.
+  if (lost_.ends_with('.')) lost_.pop_back();
+  return lost_;
 }
 
 }  // namespace app

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,7 +51,8 @@ class SshConnection {
   /// Runs `command`, which the login shell there parses: constant text and shell_quoted() words on
   /// one line, because csh takes no line breaks in quotes.
   engine::Result<std::optional<ChildEnd>> run(const std::string& command, ChildRun run) const;
-  /// Why it is gone: ssh's last words. Empty = it is there.
+  /// Why it is gone: ssh's last words. Empty = it is there. Waits only for what
+  /// ssh has started and left behind.
   std::string lost() const;
 
  private:
@@ -60,6 +62,8 @@ class SshConnection {
   std::string folder_;  // private to this user; holds the control socket
   std::vector<std::string> options_;
   mutable std::unique_ptr<ChildProcess> ssh_;
+  mutable std::mutex mutex_;
+  mutable std::string lost_;  // ssh says it once
 };
 
 }  // namespace app

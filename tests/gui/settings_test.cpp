@@ -47,9 +47,29 @@ TEST_F(SettingsFile, ComesBackAsSavedAndAlone) {
   settings.width = 1000;
   settings.presented = {{Page::Numerics, "layer", "layer.picture_card"},
                         {Page::Performance, "", "performance.roofline_card"}};
+  settings.machines.resize(2);
+  settings.machines[0].host = "user@gpu1";
+  settings.machines[0].gpu = 3;
+  settings.machines[0].library = ProvideLibrary::Send;
+  settings.machines[0].launcher = {"srun", "--gpus=1"};
+  settings.machines[1].host = "gpu2";
   ASSERT_EQ(save_settings(path(), settings), "");
   EXPECT_EQ(load_settings(path()).settings, settings);
   EXPECT_EQ(names(), std::set<std::string>{"settings.json"});
+}
+
+TEST_F(SettingsFile, OnlyNamesOfMachinesAreReadAndNotTooMany) {
+  std::string machines = R"({"host": "-oProxyCommand=x"}, {"host": ""}, {"library": "send"})";
+  for (int i = 0; i < 20; ++i) machines += R"(, {"host": "gpu)" + std::to_string(i) + "\"}";
+  write("{\"machines\": [" + machines + "]}");
+  const LoadedSettings loaded = load_settings(path());
+  EXPECT_EQ(loaded.problem, "");
+  ASSERT_EQ(loaded.settings.machines.size(), kMaxRememberedMachines);
+  EXPECT_EQ(loaded.settings.machines.front().host, "gpu0");
+  for (const char* wrong : {R"([3])", R"([{"host": 3}])", R"([{"host": "a", "gpu": 1e9}])"}) {
+    write(std::string(R"({"machines": )") + wrong + "}");
+    EXPECT_NE(load_settings(path()).problem, "") << wrong;
+  }
 }
 
 TEST_F(SettingsFile, ALinkStaysALink) {

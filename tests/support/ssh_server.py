@@ -32,13 +32,18 @@ def free_port():
 
 
 class SshServer:
-    """`home` is that machine's home folder. Programs find it as HOST with the environment of client()."""
+    """`home` is that machine's home folder. Programs find it as HOST with the environment of client().
+    `programs`: shell scripts by name, first on the PATH there."""
 
-    def __init__(self, home="home", passphrase="", accepts_password=False, knows_host=True):
+    def __init__(self, home="home", passphrase="", accepts_password=False, knows_host=True, programs=None):
         self._folder = tempfile.TemporaryDirectory(prefix="sshd-")
         self.root = pathlib.Path(self._folder.name)
         self.home = self.root / home
         self.home.mkdir()
+        (self.root / "there").mkdir()
+        for name, script in (programs or {}).items():
+            (self.root / "there" / name).write_text("#!/bin/sh\n" + script)
+            (self.root / "there" / name).chmod(0o755)
         self.port = free_port()
         self._key("host_key", "")
         self._key("id", passphrase)
@@ -55,7 +60,7 @@ PermitRootLogin yes
 PasswordAuthentication {"yes" if accepts_password else "no"}
 KbdInteractiveAuthentication no
 PubkeyAuthentication {"no" if accepts_password else "yes"}
-SetEnv "HOME={self.home}" "XDG_CACHE_HOME="
+SetEnv "HOME={self.home}" "XDG_CACHE_HOME=" "PATH={self.root}/there:/usr/local/bin:/usr/bin:/bin"
 """)
         known = self.root / "known_hosts"
         if knows_host:
@@ -89,6 +94,10 @@ Host {HOST}
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", self.root / name], check=True)
 
     def __enter__(self):
+        return self.start()
+
+    def start(self):
+        """Also again, after cut()."""
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)  # sshd insists on it
         with open(self.root / "log", "w") as log:

@@ -1,7 +1,9 @@
 #include "app/gui/controls/text_field.h"
 
 // After imgui.h: 1.86 does not include it itself.
+#include <imgui_internal.h>  // what a field remembers
 #include <imgui_stdlib.h>
+#include <string.h>
 
 namespace app::controls {
 namespace {
@@ -21,6 +23,21 @@ int cut(ImGuiInputTextCallbackData* data) {
 bool is_full(const std::string& text, int most_bytes) {
   constexpr int kLongestCharacter = 4;
   return static_cast<int>(text.size()) > most_bytes - kLongestCharacter;
+}
+
+void forget_typed_text() {
+  const auto overwrite = [](auto& vector) {
+    if (vector.Data == nullptr) return;
+    ::explicit_bzero(vector.Data, static_cast<std::size_t>(vector.Capacity) * sizeof *vector.Data);
+  };
+  ImGuiInputTextState& state = GImGui->InputTextState;
+  ImGui::ClearActiveID();
+  overwrite(state.TextW);
+  overwrite(state.TextA);
+  overwrite(state.InitialTextA);
+  ::explicit_bzero(&state.Stb.undostate, sizeof state.Stb.undostate);
+  state.ClearFreeMemory();
+  state.ID = 0;
 }
 
 bool text_field(const char* label, const char* hint, std::string& text, ImGuiInputTextFlags flags,

@@ -21,4 +21,8 @@ bool is_full(const std::string& text, int most_bytes);
 bool text_field(const char* label, const char* hint, std::string& text,
                 ImGuiInputTextFlags flags = 0, int most_bytes = kMaxTypedBytes);
 
+/// Overwrites what ImGui remembers of the field that was typed into last, and ends its editing: its
+/// copies of the text, for undo and for Escape.
+void forget_typed_text();
+
 }  // namespace app::controls

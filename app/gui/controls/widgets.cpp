@@ -224,6 +224,16 @@ bool input_text(const PanelContext& context, const char* id, const char* label, 
   return changed;
 }
 
+bool secret_text(const PanelContext& context, const char* id, const char* label, std::string& value,
+                 const Options& options) {
+  Row row(context, id, label, "input", options, true);
+  ImGui::SetNextItemWidth(row.width());
+  // A string that grows would leave copies behind.
+  value.reserve(static_cast<std::size_t>(options.most_bytes) + 1);
+  return text_field(row.item_id().c_str(), options.hint, value, ImGuiInputTextFlags_Password,
+                    options.most_bytes);
+}
+
 void record(const PanelContext& context, const char* id, const char* label, const char* kind,
             const std::string& value, ImVec2 min, ImVec2 max) {
   context.controls.add({.id = id,

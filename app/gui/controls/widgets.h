@@ -95,6 +95,10 @@ bool drag_float(const PanelContext&, const char* id, const char* label, float& v
 void note_if_full(const PanelContext&, const char* id, const std::string& text, int most_bytes);
 bool input_text(const PanelContext&, const char* id, const char* label, std::string& value,
                 const Options& = {});
+/// A password: neither shown nor in the map. Whoever takes it overwrites `value` and calls
+/// forget_typed_text().
+bool secret_text(const PanelContext&, const char* id, const char* label, std::string& value,
+                 const Options& = {});
 /// One of several exclusive choices in a row (segmented control). Each becomes "<id>.<index>" in
 /// the map. `item_options` as for combo.
 bool segmented(const PanelContext&, const char* id, int& index,

@@ -5,8 +5,20 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
+#include "engine/model/backend_traits.h"
 
 namespace app {
+namespace {
+
+/// The worker of this machine has said so.
+bool has_no_gpu(const SessionView& view) {
+  return view.host.empty() && view.hello &&
+         std::ranges::none_of(view.hello->backends, [](const BackendOffer& offer) {
+           return offer.available && engine::traits_of(offer.kind).device;
+         });
+}
+
+}  // namespace
 
 std::optional<Banner> link_banner(const PanelContext& context, LinkSupervisor& supervisor) {
   const LinkStatus& link = context.view.link;
@@ -95,14 +107,23 @@ std::optional<Banner> welcome_banner(const PanelContext& context, const TourCont
   if (closed || tours.tour() != nullptr || first == tours.shipped().end()) return std::nullopt;
   const float width = context.theme.px(120);
   const float small = context.theme.px(64);
+  const float connect = has_no_gpu(context.view) ? context.theme.px(190) : 0.0F;
   return Banner{
       .id = "welcome",
       .color = context.theme.colors.accent,
       .text =
           "Expertscope runs one step of a Mixture-of-Experts layer, quantization and grouped "
           "matmuls, and shows its times, its numbers and its CUDA graph.",
-      .width = width + small + context.theme.px(kGapSmall),
-      .actions = [&context, &closed, path = first->path, width, small](float) {
+      .width = width + small + connect + context.theme.px(2 * kGapSmall),
+      .actions = [&context, &closed, path = first->path, width, small, connect](float) {
+        if (connect > 0) {
+          if (controls::button(context, "welcome.connect", "Connect to a GPU machine",
+                               {.tooltip = "No NVIDIA GPU here; one that ssh reaches will do",
+                                .width = connect})) {
+            context.commands.push_back(Action::ChooseMachine);
+          }
+          ImGui::SameLine(0, context.theme.px(kGapSmall));
+        }
         if (controls::button(context, "welcome.tour", "First steps",
                              {.tooltip = "A short tour, on this machine", .width = width})) {
           closed = true;

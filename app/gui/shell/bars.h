@@ -56,8 +56,20 @@ class RunPicker {
   std::uint64_t named_ = 0;  // generation of the run that `name_` is of
 };
 
+/// Where runs happen, for the button of the top bar.
+struct MachineWords {
+  enum class Tone { Plain, Busy, Warn, Bad };
+  std::string label;  // "This machine", "gpu1 · NVIDIA H200", "gpu1 45 %"
+  std::string tooltip;
+  Tone tone = Tone::Plain;
+};
+/// `connection_lost`: Workbench::connection_lost().
+MachineWords machine_words_of(const MachineStatus& status, const SessionView& view,
+                              const std::string& connection_lost);
+
 struct TopBarState {
   Page page = Page::Performance;
+  MachineWords machine{};
   bool recording = false;
   std::string recording_path;
   std::size_t recorded_runs = 0;
@@ -144,6 +156,9 @@ std::optional<Banner> welcome_banner(const PanelContext& context, const TourCont
 
 /// About a run that takes long; null = none waits for an answer.
 std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun* run);
+/// For a connection that is lost, silent, or asks something; before link_banner().
+std::optional<Banner> machine_banner(const PanelContext& context, const MachineStatus& status,
+                                     const std::string& connection_lost, bool dialog_open);
 /// For a worker that is lost, stalled, or does not answer Cancel.
 std::optional<Banner> link_banner(const PanelContext& context, LinkSupervisor& link);
 /// While nothing can be written: results wait in memory, and the user can choose another place.

@@ -287,6 +287,20 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .refusal = file.missing,
                        .command = OpenFile{file.path}});
   }
+  entries.push_back({.id = "worker.here",
+                     .group = "Run",
+                     .title = "Run on this machine",
+                     .words = "local disconnect back",
+                     .refusal = workbench.refusal(Action::UseThisMachine),
+                     .command = Action::UseThisMachine});
+  for (const ConnectOptions& one : workbench.machine.remembered()) {
+    entries.push_back({.id = "machine." + one.host,
+                       .group = "Run",
+                       .title = "Run on " + one.host,
+                       .words = "remote ssh connect",
+                       .refusal = workbench.refusal(Action::ChooseMachine),
+                       .command = ConnectMachine{one}});
+  }
   const std::string no_visit = visit_refusal(workbench.doctor.state(), workbench.runs.link.status(),
                                              workbench.runs.link.hello());
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {

@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "app/gui/shell/window.h"
+#include "app/protocol/worker_command.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "engine/model/fields.h"
 #include "profiling/export/replaced_file.h"
 
 namespace app {
@@ -21,6 +23,38 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxSettingsBytes = 1 << 20;
 constexpr int kMostPixels = 1'000'000;  // further away than any desktop, kNoPlace included
+
+/// Machines that could not be connected anyway are left out.
+engine::Result<RememberedMachines> machines_of(const json& list) {
+  RememberedMachines machines;
+  constexpr std::int64_t kMostGpus = 1024;
+  for (const json& one : list) {
+    ConnectOptions machine;
+    machine.host = one.value("host", std::string());
+    if (machines.size() == kMaxRememberedMachines || !check_machine_name(machine.host).ok()) {
+      continue;
+    }
+    ENGINE_ASSIGN(const std::int64_t gpu, engine::whole_number(one, "gpu", -1, kMostGpus, -1));
+    machine.gpu = static_cast<int>(gpu);
+    constexpr auto kWays = enum_names(ProvideLibrary{});
+    const auto way = std::ranges::find(kWays, one.value("library", std::string()));
+    if (way != kWays.end()) machine.library = static_cast<ProvideLibrary>(way - kWays.begin());
+    machine.launcher = one.value("launcher", std::vector<std::string>());
+    machines.push_back(std::move(machine));
+  }
+  return machines;
+}
+
+json json_of(const RememberedMachines& machines) {
+  json list = json::array();
+  for (const ConnectOptions& one : machines) {
+    json machine = {{"host", one.host}, {"library", engine::name_of(one.library)}};
+    if (one.gpu >= 0) machine["gpu"] = one.gpu;
+    if (!one.launcher.empty()) machine["launcher"] = one.launcher;
+    list.push_back(std::move(machine));
+  }
+  return list;
+}
 
 engine::Result<Settings> from_json(const json& document) {
   const Settings fallback;
@@ -52,6 +86,7 @@ engine::Result<Settings> from_json(const json& document) {
   settings.files.folder = document.value("folder", std::string());
   settings.files.recent = document.value("recent", std::vector<std::string>());
   if (settings.files.recent.size() > kMaxRecentFiles) settings.files.recent.resize(kMaxRecentFiles);
+  ENGINE_ASSIGN(settings.machines, machines_of(document.value("machines", json::array())));
   for (const json& one : document.value("presented", json::array())) {
     const std::optional<Page> page = page_named(one.value("page", std::string()));
     if (!page || settings.presented.size() == Settings::kMostPresented) continue;
@@ -138,6 +173,7 @@ std::string save_settings(const std::string& path, const Settings& settings) {
                    {"full_sections", settings.rail_sections.full},
                    {"folder", settings.files.folder},
                    {"recent", settings.files.recent},
+                   {"machines", json_of(settings.machines)},
                    {"live", settings.live},
                    {"page", page_name(settings.page)},
                    {"view", settings.view}};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/controllers/files_controller.h"
+#include "app/controllers/machine_controller.h"
 #include "app/controllers/presentation.h"
 #include "app/gui/shell/rail_sections.h"
 #include "app/gui/theme/theme.h"
@@ -27,6 +28,7 @@ struct Settings {
   bool rail_hidden = false;
   RailSections rail_sections{};
   RememberedFiles files{};
+  RememberedMachines machines{};
   static constexpr std::size_t kMostPresented = 64;
   std::vector<PresentedCard> presented{};  // in the order of the walk; empty = all with content
   // What was on screen when the window was closed.

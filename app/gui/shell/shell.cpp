@@ -25,6 +25,7 @@ constexpr int kFramesBeforePicture = 2;
 Workbench::Options workbench_options(
     const WindowOptions& options, const engine::Result<std::vector<engine::ShapePreset>>& presets) {
   return {.worker = options.worker,
+          .machine = options.machine,
           .no_worker = options.no_worker,
           .allowed_libraries = options.allowed_libraries,
           .presets = presets.ok() ? presets.value() : std::vector<engine::ShapePreset>()};
@@ -44,7 +45,7 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings,
       settings_(std::move(settings.settings)),
       first_start_(settings.first_start),
       workbench_(workbench_options(options, engine::load_presets(assets_folder() + "/shapes")),
-                 wake, settings_.files),
+                 wake, settings_.files, settings_.machines),
       rail_(workbench_.options.presets),
       dialog_(wake),
       pages_{make_performance_panel(wake), make_numerics_panel(), make_graphs_panel(wake),
@@ -100,7 +101,8 @@ void Shell::begin() {
   } else {
     workbench_.tours.find_shipped();
   }
-  if (!options_.no_worker) workbench_.runs.start_worker("");
+  workbench_.begin_worker();
+  if (options_.machine) machine_dialog_.open(workbench_.machine);
   if (!options_.open_file.empty() && !tour_named) workbench_.open_file(options_.open_file);
   if (begins_with_example() && workbench_.open_example()) show({Page::Numerics, "layer"});
 }
@@ -183,6 +185,7 @@ void Shell::carry_out(const Command& command) {
                  },
                  [&](const ChooseRequest& order) { workbench_.choose(order.request); },
                  [&](const StartWorker& order) { runs.start_worker(order.cublaslt); },
+                 [&](const ConnectMachine& order) { workbench_.connect(order.options); },
                  [&](const InspectFile& order) { runs.inspect_file(order.question); },
                  [&](const SelectRun& order) { runs.state.select_run(order.index); },
                  [&](const SelectExpert& order) { runs.state.expert = order.expert; },
@@ -219,7 +222,7 @@ void Shell::carry_out(const Command& command) {
                    picture_frames_ = kFramesBeforePicture;
                  },
                  [&](const CheckRecentFiles&) { files.check_recent(); },
-                 [&](const FetchLibrary& order) { workbench_.libraries.fetch(order.version); },
+                 [&](const FetchLibrary& order) { workbench_.fetch_library(order.version); },
                  [&](const CancelFetch&) { workbench_.libraries.cancel_fetch(); },
                  [&](const UseLibrary& order) { workbench_.use_library(order.path); },
                  [&](const ShowPage& order) { show(order); },
@@ -262,10 +265,9 @@ void Shell::leave_empty_page() {
 
 void Shell::act_on_window(Action action) {
   switch (action) {
-    case Action::CopyRemoteCommand:
-      ImGui::SetClipboardText("expertscope open --remote HOST");
-      return workbench_.notices.set_status(
-          "Copied: expertscope open --remote HOST. It needs ssh and expertscope-worker there");
+    case Action::ChooseMachine:
+      help_ = false;
+      return machine_dialog_.open(workbench_.machine);
     case Action::OpenRecording:
       return ask_path(FilePurpose::OpenRecording);
     case Action::SaveSession:
@@ -343,6 +345,8 @@ void Shell::close_front() {
     palette_.close();
   } else if (dialog_.is_open()) {
     dialog_.close();
+  } else if (machine_dialog_.is_open()) {
+    machine_dialog_.close();
   } else if (help_) {
     help_ = false;
   } else if (presenting()) {

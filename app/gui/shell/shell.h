@@ -16,6 +16,7 @@
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/shell/file_dialog.h"
 #include "app/gui/shell/keys.h"
+#include "app/gui/shell/machine_dialog.h"
 #include "app/gui/shell/saved_frame.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/window.h"
@@ -120,6 +121,7 @@ class Shell {
   ControlRail rail_;
   engine::RunRequest request_in_rail_;  // as the rail has seen it
   FileDialog dialog_;
+  MachineDialog machine_dialog_;
   // What will be written to the path that the dialog asks for.
   DoctorState::Report report_;
   SessionState::Run exported_run_;

@@ -111,6 +111,8 @@ void Shell::draw_root(const PanelContext& context) {
     const ThemeSpacing spacing(theme);
     draw_top_bar(context,
                  {.page = page_,
+                  .machine = machine_words_of(workbench_.machine.status(), context.view,
+                                              workbench_.connection_lost()),
                   .recording = files.recording(),
                   .recording_path = files.recording_path(),
                   .recorded_runs = files.recording_progress().written.runs,
@@ -254,7 +256,12 @@ std::vector<Banner> Shell::banners(const PanelContext& context) {
   };
   add(library_banner(context, workbench_.library_question()));
   add(long_run_banner(context, workbench_.runs.long_run()));
-  add(link_banner(context, workbench_.runs.link));
+  const std::string& lost = workbench_.connection_lost();
+  std::optional<Banner> machine =
+      machine_banner(context, workbench_.machine.status(), lost, machine_dialog_.is_open());
+  // Of a worker that went with its connection, the connection is what there is to speak of.
+  if (!machine && lost.empty()) machine = link_banner(context, workbench_.runs.link);
+  add(std::move(machine));
   add(recorder_banner(context, workbench_.files.recording_progress()));
   add(tour_banner(context, workbench_));
   if (first_start_ && !presenting()) {
@@ -266,6 +273,7 @@ std::vector<Banner> Shell::banners(const PanelContext& context) {
 
 void Shell::draw_overlays(const PanelContext& context) {
   if (const auto choice = dialog_.draw(context)) use_path(*choice);
+  machine_dialog_.draw(context, workbench_.machine);
   if (help_ && draw_help(context)) help_ = false;
   if (closing_.question().open) answer_close(draw_close_question(context, closing_.question()));
   if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_));

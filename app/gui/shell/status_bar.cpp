@@ -69,8 +69,8 @@ void add_device(const engine::DeviceFacts& device, std::vector<std::string>& par
   if (!device.blas.empty()) parts.push_back(device.blas);
 }
 
-/// Device, driver and library of what is recorded and on screen, else of the backend that the rail
-/// asks for.
+/// Another machine, device, driver and library of what is recorded and on screen, else of the
+/// backend that the rail asks for.
 std::vector<std::string> facts(const SessionView& view) {
   std::vector<std::string> parts;
   const std::string_view backend = engine::traits_of(view.requested.backend).label;
@@ -79,6 +79,7 @@ std::vector<std::string> facts(const SessionView& view) {
     if (view.recorded_device != nullptr) add_device(*view.recorded_device, parts);
     return parts;
   }
+  if (!view.host.empty()) parts.push_back(view.host);
   const BackendOffer* offer = view.hello ? offer_of(*view.hello, view.requested.backend) : nullptr;
   if (offer == nullptr) return parts;
   parts.emplace_back(backend);

@@ -65,11 +65,39 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
   }
 }
 
-/// The buttons at the right end, where they have no room.
-void draw_view_menu(const PanelContext& context, float width) {
+ImU32 color_of(const Palette& colors, MachineWords::Tone tone) {
+  switch (tone) {
+    case MachineWords::Tone::Plain:
+      break;
+    case MachineWords::Tone::Busy:
+      return colors.accent;
+    case MachineWords::Tone::Warn:
+      return colors.warn;
+    case MachineWords::Tone::Bad:
+      return colors.bad;
+  }
+  return colors.text;
+}
+
+/// Where runs happen; opens the choice.
+void draw_machine(const PanelContext& context, const MachineWords& machine, float width) {
   const Theme& theme = context.theme;
-  if (controls::button(context, "top.view", "...",
-                       {.tooltip = "Text size, theme, command palette, help", .width = width})) {
+  const std::string label =
+      fitted_words(ImGui::GetFont(), machine.label, width - 2 * ImGui::GetStyle().FramePadding.x);
+  const std::string whole = label == machine.label ? std::string() : machine.label + "\n";
+  const TextColorScope color(color_of(theme.colors, machine.tone));
+  if (controls::button(context, "top.machine", label.c_str(),
+                       {.tooltip = whole + machine.tooltip, .width = width})) {
+    context.commands.push_back(Action::ChooseMachine);
+  }
+}
+
+/// The buttons at the right end, where they have no room.
+void draw_view_menu(const PanelContext& context, const MachineWords& machine, float width) {
+  const Theme& theme = context.theme;
+  if (controls::button(
+          context, "top.view", "...",
+          {.tooltip = "Where to run, text size, theme, command palette, help", .width = width})) {
     ImGui::OpenPopup("##view");
   }
   const PopupScope popup("##view", theme.px(kGap));
@@ -77,6 +105,7 @@ void draw_view_menu(const PanelContext& context, float width) {
   const auto item = [&](const char* id, const char* label, Action action) {
     if (controls::menu_item(context, id, label)) context.commands.push_back(action);
   };
+  item("top.machine", ("Where to run: " + machine.label).c_str(), Action::ChooseMachine);
   item("top.smaller", "Smaller text (Ctrl+-)", Action::SmallerText);
   item("top.larger", "Larger text (Ctrl+=)", Action::LargerText);
   item("top.theme", theme.kind == ThemeKind::Dark ? "Light theme" : "Dark theme",
@@ -112,7 +141,10 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   const auto left_of = [&](float right) {
     return ImGui::GetContentRegionAvail().x - right - around;
   };
-  const float view_width = 4 * small_width + theme_width + 5 * gap;
+  // "This machine" fits; wide windows have room for the name of a machine and its device.
+  const float machine_width =
+      theme.px(ImGui::GetContentRegionAvail().x > theme.px(1300) ? 200 : 108);
+  const float view_width = 4 * small_width + theme_width + machine_width + 6 * gap;
   // With large text the name is dropped first, then the tabs get narrower, then what changes the
   // view goes into a menu.
   const bool folded = left_of(files + view_width + live_width) < theme.px(60);
@@ -202,9 +234,11 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   if (state.recording) ImGui::PopStyleColor();
   next();
   if (folded) {
-    draw_view_menu(context, small_width);
+    draw_view_menu(context, state.machine, small_width);
     return;
   }
+  draw_machine(context, state.machine, machine_width);
+  next();
   if (controls::button(context, "top.smaller", "A-",
                        {.tooltip = "Smaller text (Ctrl+-)", .width = small_width})) {
     context.commands.push_back(Action::SmallerText);

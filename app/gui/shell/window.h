@@ -2,9 +2,11 @@
 // run_window(); everything else of the window is reached from there.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/protocol/worker_command.h"
+#include "app/remote/deployment.h"
 
 namespace app {
 
@@ -40,6 +42,8 @@ struct WindowOptions {
 
   std::string open_file;  // recording (.session) or tensor (.npy, .npz, .safetensors) to begin with
   WorkerCommand worker;
+  /// Connected once the window is open; `worker` then says what holds beside its program there.
+  std::optional<ConnectOptions> machine = {};
   std::string tour_folder;       // not empty: play the guided run, write PNGs here, exit
   std::string control_map_path;  // not empty: the controls of every frame as JSON
   int width = 0;                 // 0 = as left last time, 1440 x 900 at first

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 #include "tests/support/fake_ssh.h"
@@ -74,6 +75,52 @@ TEST(LinkSupervisor, AnInvalidWorkerNameIsReported) {
   supervisor.start("");
   EXPECT_FALSE(supervisor.started());
   EXPECT_THAT(supervisor.status().reason, ::testing::HasSubstr("'a b' is not a machine name"));
+}
+
+TEST(LinkSupervisor, NoWorkerIsStartedAgainOverALostConnection) {
+  const testing::FakeSsh ssh;
+  // With -M the shared connection, which is there until "cut" exists; without, a worker.
+  ssh.write_program("ssh",
+                    "socket=\nshared=\n"
+                    "while [ \"$1\" != -- ]; do case $1 in -S) socket=$2;; -M) shared=yes;; esac; "
+                    "shift; done\n"
+                    "if [ \"$shared\" ]; then touch \"$socket\"\n"
+                    "while [ ! -e \"$FAKE_SSH/cut\" ]; do sleep 0.05; done\n"
+                    "echo 'Connection to gpu1 closed by remote host.' >&2; exit 255; fi\n"
+                    "echo started >> \"$FAKE_SSH/starts\"\n"
+                    "while [ ! -e \"$FAKE_SSH/cut\" ]; do sleep 0.05; done; exit 255\n");
+  auto connection = SshConnection::open("gpu1", {}, {});
+  ASSERT_TRUE(connection.ok()) << connection.error().message;
+  PlacedWorker place{.command = {.program = {}, .remote = "gpu1"},
+                     .connection = std::move(connection).value()};
+  place.command.ssh_options = place.connection->options();
+  LinkSupervisor supervisor({.program = FAKE_WORKER}, [] {});
+  supervisor.automatic = true;
+  supervisor.move_to(place);
+  supervisor.start("");
+  EXPECT_EQ(supervisor.host(), "gpu1");
+  ASSERT_TRUE(wait_until([&] { return !ssh.text("starts").empty(); }));
+  EXPECT_EQ(supervisor.connection_lost(), "");
+  std::ofstream(ssh.file("cut")) << "now";
+  ASSERT_TRUE(wait_until([&] { return !supervisor.connection_lost().empty(); }));
+  const Clock::time_point limit = Clock::now() + 2s;
+  while (Clock::now() < limit) {
+    supervisor.poll();
+    std::this_thread::sleep_for(5ms);
+  }
+  EXPECT_EQ(ssh.text("starts"), "started\n");
+  EXPECT_TRUE(supervisor.automatic) << "it was not lost too often";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(supervisor.connection_lost(), "Connection to gpu1 closed by remote host");
+  }
+  // The worker of this machine can be started all the same.
+  supervisor.move_to({.command = {.program = FAKE_WORKER}});
+  supervisor.start("");
+  EXPECT_TRUE(wait_until([&] {
+    supervisor.poll();
+    return supervisor.hello().has_value();
+  }));
+  EXPECT_EQ(supervisor.connection_lost(), "");
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ TEST_F(TensorTest, IsReadByTheWorkerThatComesLater) {
   Workbench::Options options;
   options.worker.program = FAKE_WORKER;
   options.worker.arguments = {"describes-files"};
-  workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_);
+  workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_, machines_);
   state().live = true;
   workbench_->open_file(folder_ + "/x-64-128.npy");
   runs().start_worker("");

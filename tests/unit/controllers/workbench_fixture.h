@@ -41,7 +41,7 @@ class WorkbenchTest : public ::testing::Test {
     options.worker.arguments = {mode};
     options.no_worker = mode.empty();
     options.presets = presets_;
-    workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_);
+    workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_, machines_);
     if (mode.empty()) return;
     runs().start_worker("");
     ASSERT_TRUE(tick_until([&] { return runs().link.hello().has_value(); }));
@@ -95,6 +95,7 @@ class WorkbenchTest : public ::testing::Test {
   std::vector<engine::ShapePreset> presets_;  // of the next window
   std::string folder_;
   RememberedFiles remembered_;
+  RememberedMachines machines_;
   std::unique_ptr<Workbench> workbench_;
   ShowPage page_;  // the newest order
 };

@@ -231,7 +231,7 @@ TEST_F(WorkbenchTest, TheRunThatAWindowMakesAtItsStartIsNotMissed) {
   Workbench::Options options;
   options.worker.program = FAKE_WORKER;
   options.worker.arguments = {"good"};
-  workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_);
+  workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_, machines_);
   state().live = true;
   runs().start_worker("");
   ASSERT_TRUE(tick_until([&] { return state().shown() != nullptr; }));

@@ -1,0 +1,289 @@
+"""Runs on another machine, through the window: a real sshd, its questions, and what happens when it is lost."""
+import os
+import pathlib
+import socket
+import time
+
+import pytest
+
+from ssh_server import HOST, SshServer, why_not
+from window_driver import PATIENCE
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is an sshd")
+
+PASSPHRASE = "open sesame"
+
+
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    """A function that starts the other machine, which the user's ssh configuration names."""
+    servers = []
+    # The packed worker is the same for all tests.
+    monkeypatch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")))
+    home = tmp_path / "me"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "config").write_text(f"Host {HOST} another\nHost *.lan\n")
+    monkeypatch.setenv("HOME", str(home))
+
+    def start(**how):
+        server = SshServer(**how).start()
+        servers.append(server)
+        for name, value in server.client().items():
+            monkeypatch.setenv(name, value)
+        return server
+
+    yield start
+    for server in servers:
+        server.__exit__()
+
+
+def value(current, name):
+    return next((c["value"] for c in current["controls"] if c["id"] == name), "")
+
+
+def wait_for_value(window, name, begin, seconds=60):
+    return window.wait(f"{name} with {begin}", lambda m: value(m, name).startswith(begin), seconds)
+
+
+def ask_for(window, host=HOST):
+    """Where to run, then this machine, by clicking."""
+    window.click("top.machine")
+    window.wait("the machines", lambda m: any(c["id"] == f"machine.host.{host}" for c in m["controls"]))
+    window.settle()
+    window.click(f"machine.host.{host}")
+    window.click("machine.connect")
+
+
+def connected(window):
+    """Runs happen there: the dialog has closed, and the worker answers."""
+    window.wait("a worker there", lambda m: value(m, "status.machine").startswith(HOST)
+                and m["state"]["link"] == "responsive" and not value(m, "machine"), 60)
+
+
+def question(window, begin):
+    wait_for_value(window, "machine.question", begin)
+    window.settle()
+
+
+def answer(window, text):
+    window.click("machine.answer")
+    window.xdotool("type", "--delay", 20, "--", text)
+    window.settle()
+    window.press("Return")
+
+
+def run_anew(window):
+    before = window.state()["run_generation"]
+    window.click("recipe.pow2")
+    window.wait("another run", lambda m: m["state"]["run_generation"] > before and not m["state"]["stale"])
+
+
+def processes_of(program):
+    """Folders in /proc."""
+    def is_it(exe):
+        try:
+            return os.readlink(exe) == str(program)
+        except OSError:
+            return False
+    return [exe.parent for exe in pathlib.Path("/proc").glob("[0-9]*/exe") if is_it(exe)]
+
+
+def runs_program(path):
+    return bool(processes_of(path))
+
+
+def test_runs_happen_there_and_here_again(open_window, elsewhere):
+    server = elsewhere()
+    window = open_window()
+    shown = window.wait_for_result()["state"]
+    assert window.control("top.machine")["label"] == "This machine"
+    ask_for(window)
+    connected(window)
+    assert HOST in window.control("top.machine")["label"]
+    assert window.state()["run_generation"] == shown["run_generation"], "the last results stay"
+    worker = server.bundles()[0] / "bin/expertscope-worker"
+    assert runs_program(worker)
+    run_anew(window)
+    window.click("top.machine")
+    window.wait("the dialog", lambda m: value(m, "machine"))
+    window.settle()
+    assert value(window.map(), f"machine.host.{HOST}") == "selected=true;used=true"
+    window.click("machine.use_this")
+    window.wait("a worker here", lambda m: m["state"]["link"] == "responsive"
+                and not value(m, "status.machine").startswith(HOST))
+    window.press("Escape")
+    window.wait("no dialog", lambda m: not value(m, "machine"))
+    run_anew(window)
+    end = time.monotonic() + 10
+    while runs_program(worker) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not runs_program(worker), "the worker there has ended"
+
+
+def test_by_keyboard_and_remembered(open_window, elsewhere, tmp_path):
+    elsewhere()
+    window = open_window()
+    window.wait_for_result()
+    window.key("ctrl+shift+p")
+    window.wait("the palette", lambda m: value(m, "palette"))
+    window.settle()
+    window.xdotool("type", "--delay", 30, "another machine")
+    wait_for_value(window, "palette", "typed=another machine")
+    window.press("Return")
+    window.wait("the machines", lambda m: value(m, f"machine.host.{HOST}"))
+    window.settle()
+    # The configuration is in alphabetical order.
+    window.press("Down")
+    window.wait("the first", lambda m: value(m, "machine.host.another") == "selected=true;used=false")
+    window.press("Down")
+    window.wait("the second", lambda m: value(m, f"machine.host.{HOST}") == "selected=true;used=false")
+    window.press("Return")
+    connected(window)
+    window.close_politely()
+    settings = (window.folder / "config" / "expertscope" / "settings.json").read_text()
+    assert f'"host": "{HOST}"' in settings
+
+
+def test_what_is_no_machine_name_is_refused_where_it_is_typed(open_window, elsewhere):
+    elsewhere()
+    window = open_window()
+    window.click("top.machine")
+    window.wait("the dialog", lambda m: value(m, "machine"))
+    window.settle()
+    window.click("machine.name")
+    window.xdotool("type", "--delay", 20, "--", "-oProxyCommand=touch")
+    wait_for_value(window, "machine.refusal", "'-oProxyCommand=touch' is not a machine name")
+    assert not window.control("machine.connect")["enabled"]
+    window.press("Return")
+    assert value(window.map(), "machine").startswith("connecting=false")
+
+
+def test_a_wrong_passphrase_then_the_right_one(open_window, elsewhere):
+    elsewhere(passphrase=PASSPHRASE)
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    question(window, "Enter passphrase")
+    answer(window, "wrong")
+    window.wait("the next question", lambda m: value(m, "machine.question").startswith("Enter passphrase")
+                and value(m, "machine.answer") == "")
+    window.settle()
+    # With the dialog closed, the top bar and a banner say that there is a question.
+    window.press("Escape")
+    wait_for_value(window, "banner.machine", f"{HOST} asks: Enter passphrase")
+    assert window.control("top.machine")["label"] == f"{HOST} asks"
+    window.click("machine.open")
+    question(window, "Enter passphrase")
+    window.click("machine.answer")
+    window.xdotool("type", "--delay", 20, "--", PASSPHRASE)
+    window.settle()
+    assert "sesame" not in window.map_path.read_text()
+    window.press("Return")
+    connected(window)
+    window.close_politely()
+    written = [one.read_bytes() for one in window.folder.rglob("*") if one.is_file()]
+    assert written and not any(b"sesame" in one for one in written)
+
+
+def test_an_unknown_host_key_no_then_yes(open_window, elsewhere):
+    elsewhere(knows_host=False)
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    question(window, "The authenticity of host")
+    assert "fingerprint" in value(window.map(), "machine.question")
+    window.click("machine.no")
+    wait_for_value(window, "machine.error", f"ssh cannot reach {HOST}: Host key verification failed")
+    assert value(window.map(), "machine.step.reach").startswith("failed")
+    window.click("machine.connect")
+    question(window, "The authenticity of host")
+    window.click("machine.yes")
+    connected(window)
+
+
+def test_cancel_while_it_asks(open_window, elsewhere):
+    elsewhere(passphrase=PASSPHRASE)
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    question(window, "Enter passphrase")
+    window.click("machine.cancel")
+    window.wait("the end", lambda m: value(m, "machine") == "connecting=false;asks=false")
+    assert value(window.map(), "machine.step.reach") == "failed: Cancelled"
+    assert window.control("machine.connect")["enabled"]
+    window.press("Escape")
+    assert window.control("top.machine")["label"] == "This machine"
+    run_anew(window)
+
+
+def test_a_lost_machine_is_said_and_connected_again(open_window, elsewhere):
+    server = elsewhere()
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    connected(window)
+    run_anew(window)
+    shown = window.state()["run_generation"]
+    server.cut()
+    lost = time.monotonic()
+    wait_for_value(window, "banner.machine", f"Connection to {HOST} lost: ", 5)
+    assert time.monotonic() - lost < 2 * PATIENCE
+    assert window.state()["run_generation"] == shown, "the last results stay"
+    assert window.control("worker.start") is None
+    window.click("machine.again")
+    window.wait("why not", lambda m: "Not connected again: ssh cannot reach" in value(m, "banner.machine"))
+    server.start()
+    window.click("machine.again")
+    connected(window)
+    run_anew(window)
+
+
+def test_a_machine_that_never_answers_holds_up_nothing(open_window, elsewhere, monkeypatch, tmp_path):
+    elsewhere().cut()
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        program = tmp_path / "bin" / "ssh"
+        program.parent.mkdir()
+        ssh = next(one for one in ("/usr/bin/ssh", "/usr/local/bin/ssh") if os.path.exists(one))
+        program.write_text(f'#!/bin/sh\nexec {ssh} -F /dev/null -o Port={silent.getsockname()[1]} "$@"\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        window = open_window("--remote", "127.0.0.1")
+        wait_for_value(window, "machine.step.reach", "doing")
+        assert value(window.map(), "machine") == "connecting=true;asks=false"
+        assert window.state()["worker_pid"] == 0
+        window.click("machine.use_this")
+        window.wait_for_link("responsive")
+        window.press("Escape")
+        window.wait_for_result()
+
+
+def test_the_machine_of_the_command_line_is_connected_in_the_window(open_window, elsewhere):
+    elsewhere()
+    window = open_window("--remote", HOST)
+    connected(window)
+    window.wait_for_result()
+
+
+def test_one_of_several_gpus_is_chosen(open_window, elsewhere):
+    # The worker of this machine's CPU build uses none, but it gets the choice.
+    gpus = "".join(f"echo '{i}, NVIDIA H200, 143771 MiB, 580.95.05'\n" for i in range(2))
+    server = elsewhere(programs={"nvidia-smi": gpus})
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    window.wait("the GPUs", lambda m: value(m, "machine.gpu") == "All GPUs"
+                and value(m, "machine").startswith("connecting=false"), 60)
+    assert value(window.map(), "machine.step.look").startswith("done: 2 x NVIDIA H200")
+    window.choose("machine.gpu", "1: NVIDIA H200")
+    window.click("machine.connect")
+    connected(window)
+    worker = server.bundles()[0] / "bin/expertscope-worker"
+
+    def chosen():
+        return [b"CUDA_VISIBLE_DEVICES=1" in (one / "environ").read_bytes().split(b"\0") for one in processes_of(worker)]
+    end = time.monotonic() + 10
+    while chosen() != [True] and time.monotonic() < end:
+        time.sleep(0.1)  # the worker before it is ending
+    assert chosen() == [True]
