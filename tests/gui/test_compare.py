@@ -395,7 +395,12 @@ def test_numbers_that_list_values_are_swept_and_saved(open_window):
                 and not m["state"]["batch_running"] and shown("frontier.scatter")(m), 120)
     window.settle()
     assert value(window, "frontier.scatter").startswith("points=4;")
-    names = [c["label"] for c in window.map()["controls"] if c["id"].startswith("frontier.point.")]
+    def points():
+        # The name beside a point has a control of its own.
+        return [c for c in window.map()["controls"]
+                if c["id"].startswith("frontier.point.") and not c["id"].endswith(".name")]
+
+    names = [point["label"] for point in points()]
     assert sorted(name.split(", ", 2)[2] for name in names) == [
         f"Rows {rows}, N 64, Seed {seed}" for rows in (256, 512) for seed in (1, 7)]
     # Every work has a colour of its own, the one of its points: their times are no choice.
@@ -405,7 +410,7 @@ def test_numbers_that_list_values_are_swept_and_saved(open_window):
     pixels = picture.read_png(window.picture().read_bytes()).astype(int)
     colors = [tuple(pixels[int(c["rect"][1] + c["rect"][3]) // 2, int(c["rect"][0]) + 4]) for c in works]
     assert len(set(colors)) == 4, colors
-    for point in (c for c in window.map()["controls"] if c["id"].startswith("frontier.point.")):
+    for point in points():
         work = next(i for i, c in enumerate(works) if all(part in point["label"] for part in c["label"].split(", ")))
         assert point["value"] == "frontier"  # the only one of its work
         left, top, right, bottom = point["rect"]
