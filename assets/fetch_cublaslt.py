@@ -63,6 +63,15 @@ def python_with_pip(folder):
     return folder / "venv" / "bin" / "python"
 
 
+def sha256_of(path):
+    # hashlib.file_digest() needs Python 3.11; Ubuntu 22.04 has 3.10.
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
 def download(version, folder):
     """The wheel's path, or None after saying why not."""
     say(f"Fetching nvidia-cublas {version} (once, about 400 MB; kept: headers and libcublasLt)")
@@ -72,8 +81,7 @@ def download(version, folder):
     if done.returncode != 0:
         return None
     wheel = next(folder.glob("*.whl"))
-    with open(wheel, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = sha256_of(wheel)
     if digest != SHA256[version]:
         say(f"The downloaded {wheel.name} does not have the expected SHA-256 {SHA256[version]}; it is not used.")
         return None

@@ -50,6 +50,7 @@ AskUser ask_on_terminal() {
     if (!terminal.valid()) return std::nullopt;
     write_to(terminal.get(), "\r" + terminal_text(question.text) + ' ');
     std::string answer;
+    answer.reserve(kMaxAnswer);
     {
       std::optional<HiddenInput> hidden;
       if (question.kind == SshQuestion::Kind::Secret) hidden.emplace(terminal.get());
@@ -76,6 +77,7 @@ engine::Result<WorkerCommand> RemoteMachine::reached(const WorkerCommand& comman
     ENGINE_ASSIGN(
         connected_,
         connect_machine(options, {.report = report, .ask = ask_on_terminal(), .stop = {}}));
+    files_.emplace(connected_->ssh, connected_->machine.cache);
   }
   return with_words_of(connected_->worker, command);
 }

@@ -92,6 +92,14 @@ void DoctorController::visit(const VisitOrder& order, const PlacedWorker& worker
                      wake = wake_]() -> VisitResult {
     const Facts facts = shipped_facts();
     if (!facts.ok()) return facts.error();
+    VisitOrder there = order;
+    if (worker.files != nullptr) {
+      const engine::Status placed = worker.files->with([&](SentFiles& files) {
+        return files.place_all(there.subject.request,
+                               {.progress = {}, .stop = [cancel] { return cancel->load(); }});
+      });
+      if (!placed.ok()) return placed.error();
+    }
     WorkerRunner runner({.worker = worker.command, .allowed_libraries = allowed_libraries});
     const auto publish = [&](const VisitProgress& progress) {
       {
@@ -108,7 +116,7 @@ void DoctorController::visit(const VisitOrder& order, const PlacedWorker& worker
       }
       wake();
     };
-    auto report = app::visit(order.subject, order.options, facts.value(), runner, publish, *cancel);
+    auto report = app::visit(there.subject, order.options, facts.value(), runner, publish, *cancel);
     if (!report.ok()) return report.error();
     const bool of_gallery = !order.subject.gallery_case.empty();
     return kept_visit(of_gallery ? engine::RunRequest() : order.subject.request,

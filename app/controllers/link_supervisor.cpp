@@ -3,6 +3,7 @@
 #include "app/controllers/link_supervisor.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "app/sweep/plan.h"
@@ -16,10 +17,12 @@ constexpr std::chrono::milliseconds kConnectionEnds{1000};
 // Results older than this many orders can no longer arrive: newest wins.
 constexpr std::size_t kRememberedOrders = 64;
 
+engine::Error superseded() { return {engine::ErrorCode::Cancelled, "replaced by a newer request"}; }
+
 }  // namespace
 
 LinkSupervisor::LinkSupervisor(WorkerCommand worker, std::function<void()> wake)
-    : place_{.command = std::move(worker)}, wake_(std::move(wake)) {}
+    : place_{.command = std::move(worker)}, wake_(std::move(wake)), placing_(wake_) {}
 
 void LinkSupervisor::move_to(PlacedWorker place) {
   std::shared_ptr<const SshConnection> former = std::exchange(place_, std::move(place)).connection;
@@ -48,6 +51,8 @@ void LinkSupervisor::start(const std::string& cublaslt) {
 
 void LinkSupervisor::abandon_link(std::shared_ptr<const SshConnection> needed) {
   hello_.reset();
+  placing_.cancel();
+  own_events_.clear();
   orders_.clear();
   newest_id_ = 0;
   newest_run_id_ = 0;
@@ -75,6 +80,7 @@ std::vector<LinkEvent> LinkSupervisor::poll() {
   for (const LinkEvent& event : events) {
     if (const auto* hello = std::get_if<WorkerHello>(&event)) hello_ = *hello;
   }
+  if (place_.files != nullptr) take_placed(events);
   // Only after its last events were taken: a new link forgets the orders of the old one.
   if (automatic && events.empty() && link_->status().state == LinkState::Lost) restart_if_lost();
   return events;
@@ -98,7 +104,12 @@ void LinkSupervisor::restart_if_lost() {
 }
 
 LinkStatus LinkSupervisor::status() const {
-  if (link_ != nullptr) return link_->status();
+  if (link_ != nullptr) {
+    LinkStatus status = link_->status();
+    status.sending = placing_.words();
+    status.sent_fraction = placing_.fraction();
+    return status;
+  }
   LinkStatus none;
   none.state = LinkState::Lost;
   none.reason = no_worker_.empty() ? "no worker was started" : no_worker_;
@@ -107,19 +118,56 @@ LinkStatus LinkSupervisor::status() const {
 
 std::uint64_t LinkSupervisor::submit(Task task) {
   if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
-  newest_id_ = last_order_ = link_->submit(task);
+  if (place_.files != nullptr && names_input_files(task)) {
+    newest_id_ = last_order_ = link_->reserve();
+    refuse(placing_.place(newest_id_, task, place_.files), superseded());
+  } else {
+    refuse(placing_.cancel(), superseded());
+    newest_id_ = last_order_ = link_->submit(task);
+  }
   if (std::holds_alternative<engine::RunRequest>(task)) newest_run_id_ = newest_id_;
   orders_[newest_id_] = std::move(task);
   while (orders_.size() > kRememberedOrders) orders_.erase(orders_.begin());
   return newest_id_;
 }
 
+void LinkSupervisor::refuse(std::uint64_t id, engine::Error error) {
+  if (id != 0) own_events_.emplace_back(RunError{.id = id, .error = std::move(error)});
+}
+
+void LinkSupervisor::take_placed(std::vector<LinkEvent>& events) {
+  if (std::optional<OrderFiles::Placed> placed = placing_.take_order()) {
+    if (placed->task.ok()) {
+      link_->submit(std::move(placed->task).value(), placed->id);
+    } else {
+      refuse(placed->id, placed->task.error());
+    }
+  }
+  if (const auto question = placing_.take_question()) {
+    if (question->ok()) {
+      link_->inspect_file(question->value());
+    } else {
+      own_events_.emplace_back(FileReport{.path = placing_.asked().path,
+                                          .error = question->error().message,
+                                          .tensors = {},
+                                          .asked = placing_.asked().routing});
+    }
+  }
+  for (LinkEvent& event : events) placing_.name_as_here(event);
+  events.insert(events.end(), std::make_move_iterator(own_events_.begin()),
+                std::make_move_iterator(own_events_.end()));
+  own_events_.clear();
+}
+
 void LinkSupervisor::cancel() {
+  refuse(placing_.cancel(), {engine::ErrorCode::Cancelled, "cancelled before it was sent"});
   if (link_ != nullptr) link_->cancel();
 }
 
 void LinkSupervisor::inspect_file(const FileQuestion& question) {
-  if (link_ != nullptr) link_->inspect_file(question);
+  if (link_ == nullptr) return;
+  if (place_.files != nullptr) return placing_.place(question, place_.files);
+  link_->inspect_file(question);
 }
 
 void LinkSupervisor::allow_libraries(const std::vector<std::string>& paths) {

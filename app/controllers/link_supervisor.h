@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/controllers/order_files.h"
 #include "app/protocol/worker_command.h"
 #include "app/protocol/worker_link.h"
 #include "app/remote/ssh_connection.h"
@@ -25,6 +26,8 @@ struct PlacedWorker {
   WorkerCommand command;
   /// To the machine of the command, as long as a worker runs there; null = none is shared.
   std::shared_ptr<const SshConnection> connection = nullptr;
+  /// Sends input files there; null = the worker reads those of its own machine.
+  std::shared_ptr<SharedFiles> files = nullptr;
 };
 
 class LinkSupervisor {
@@ -87,6 +90,9 @@ class LinkSupervisor {
   /// `needed`: what the worker uses until it has ended.
   void abandon_link(std::shared_ptr<const SshConnection> needed);
   void restart_if_lost();
+  /// Sends on what has waited for its files, and adds what that answers to `events`.
+  void take_placed(std::vector<LinkEvent>& events);
+  void refuse(std::uint64_t id, engine::Error error);
 
   PlacedWorker place_;
   std::string cublaslt_;   // replaces the command's
@@ -95,6 +101,8 @@ class LinkSupervisor {
   std::vector<std::string> allowed_libraries_;
   bool watching_ = false;
   std::unique_ptr<WorkerLink> link_;
+  OrderFiles placing_;
+  std::vector<LinkEvent> own_events_;  // answers to orders that never reached the worker
   std::optional<WorkerHello> hello_;
   std::map<std::uint64_t, Task> orders_;
   std::uint64_t last_order_ = 0;  // of all workers

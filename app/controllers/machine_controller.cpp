@@ -134,7 +134,13 @@ engine::Status MachineController::connect(const ConnectOptions& options) {
 }
 
 void MachineController::cancel() {
-  if (attempt_ == nullptr) return;
+  if (attempt_ == nullptr) {
+    if (!starting_) return;
+    // The worker there may wait in a queue: runs come back to this machine.
+    fail(status_.steps.start(), "Cancelled");
+    use_this_machine();
+    return;
+  }
   {
     const std::lock_guard lock(attempt_->mutex);
     attempt_->cancelled = true;
@@ -217,8 +223,10 @@ void MachineController::take(Connected connected) {
   remember(status_.options);
   WorkerCommand typed = typed_;
   if (!first_ || first_->host != status_.options.host) typed.cublaslt.clear();
+  auto files = std::make_shared<SharedFiles>(machine.ssh, status_.facts->cache);
   place_ = PlacedWorker{.command = with_words_of(std::move(machine.worker), typed),
-                        .connection = std::move(machine.ssh)};
+                        .connection = std::move(machine.ssh),
+                        .files = std::move(files)};
   starting_ = true;
   status_.steps.start().state = State::Doing;
   status_.steps.start().words = "Starting the worker";

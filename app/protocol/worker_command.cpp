@@ -17,6 +17,8 @@ bool names_a_machine(std::string_view destination) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("._-@:%[]/").find(static_cast<char>(c)) != std::string_view::npos;
   };
+  constexpr std::string_view kScheme = "ssh://";
+  if (destination.starts_with(kScheme)) destination.remove_prefix(kScheme.size());
   // Neither the host name nor the user name may look like an option.
   const std::string_view host = destination.substr(destination.rfind('@') + 1);
   return !host.empty() && !host.starts_with('-') && !destination.starts_with('-') &&
@@ -45,10 +47,15 @@ std::vector<std::string> ssh_argv(const std::vector<std::string>& options,
 }
 
 std::string shell_quoted(std::string_view word) {
-  // Within single quotes every character except the quote stands for itself.
+  // Within single quotes every character except the quote stands for itself; in fish a backslash
+  // does not, so it stands outside, too.
   std::string quoted = "'";
   for (const char c : word) {
-    c == '\'' ? quoted.append("'\\''") : quoted.append(1, c);
+    if (c == '\'' || c == '\\') {
+      quoted += std::string("'\\") + c + '\'';
+    } else {
+      quoted += c;
+    }
   }
   return quoted + "'";
 }

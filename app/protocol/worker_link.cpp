@@ -79,13 +79,18 @@ class ProcessLink final : public WorkerLink {
     writer_.join();
   }
 
-  std::uint64_t submit(Task task) override {
+  std::uint64_t reserve() override {
+    const std::lock_guard lock(mutex_);
+    return ++last_id_;
+  }
+
+  std::uint64_t submit(Task task, std::uint64_t reserved) override {
     wire::Frame frame;
     *frame.mutable_order() = to_wire({.task = std::move(task)});
     std::uint64_t id = 0;
     {
       const std::lock_guard lock(mutex_);
-      id = ++last_id_;
+      id = reserved != 0 ? reserved : ++last_id_;
       frame.mutable_order()->set_id(id);
       for (const std::string& path : allowed_libraries_) {
         frame.mutable_order()->add_allowed_libraries(engine::valid_utf8(path));

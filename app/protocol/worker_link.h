@@ -165,6 +165,9 @@ struct LinkStatus {
   int pid = 0;                // 0 until it runs
   double seconds_silent = 0;  // since its last byte, or its start
   double seconds_still = 0;   // since the last progress: an order, progress, part of an answer
+  /// Input files of an order that are sent to the worker's machine first: "Sending x.npy, 1.2 GiB".
+  std::string sending = {};
+  double sent_fraction = -1;  // negative = not known
   /// Of the newest ping that came back: over the link and through the worker's reader. Empty = not
   /// measured yet, or not wanted.
   std::optional<double> round_trip_seconds = {};
@@ -194,8 +197,10 @@ class WorkerLink {
   // poll() is called.
 
   /// Newest wins: an order that has not been sent yet is replaced, one that runs is asked to stop.
-  /// Returns the id of its answer, which may be a RunError.
-  virtual std::uint64_t submit(Task task) = 0;
+  /// Returns the id of its answer, which may be a RunError; `reserved`: that id, where it was.
+  virtual std::uint64_t submit(Task task, std::uint64_t reserved = 0) = 0;
+  /// The id of an order that is submitted later, before any other: its files are on their way.
+  virtual std::uint64_t reserve() = 0;
   virtual void cancel() = 0;
   /// Orders from now on may name these cuBLASLt libraries in addition to those of has_library();
   /// the worker refuses all others. Only what this user chose belongs here: loading a library runs

@@ -33,16 +33,19 @@ constexpr std::string_view kReceiveBundle =
     "trap 'rm -rf \"$t\"' EXIT; trap 'exit 1' HUP INT TERM PIPE; "
     "tar -xzf - -C \"$t\" --no-same-owner || exit 1; "
     "if [ \"$(sha256sum <\"$t/MANIFEST\")\" = \"$2  -\" ] && (cd \"$t\" && sha256sum --quiet -c "
-    "MANIFEST >&2); then rm -rf \"$1\" && mv \"$t\" \"$1\"; else echo 'what arrived is not what "
-    "was "
-    "sent' >&2; exit 1; fi";
+    "MANIFEST >&2 && [ -z \"$(find . -type l -o -type p -o -type s)\" ] && [ \"$(find . -type f | "
+    "wc -l)\" -eq \"$(($(wc -l <MANIFEST) + 1))\" ]); then touch \"$t/MANIFEST\" && rm -rf \"$1\" "
+    "&& mv -T \"$t\" \"$1\"; else echo 'what arrived is not what was sent' >&2; exit 1; fi";
 constexpr std::string_view kReceiveLibrary =
     "umask 077; mkdir -p \"${1%/*}\" && t=$(mktemp -d \"${1%/*}/.incoming-XXXXXX\") || exit 1; "
     "trap 'rm -rf \"$t\"' EXIT; trap 'exit 1' HUP INT TERM PIPE; mkdir \"$t/lib\" && "
     "gzip -dc >\"$t/lib/libcublasLt.so.13\" || exit 1; "
     "if [ \"$(sha256sum <\"$t/lib/libcublasLt.so.13\")\" = \"$2  -\" ]; then rm -rf \"$1\" && mv "
+    "-T "
     "\"$t\" \"$1\"; else echo 'what arrived is not what was sent' >&2; exit 1; fi";
-constexpr std::string_view kRemoveFolders = "for one; do rm -rf \"$one\"; done";
+// Those that nobody has connected to for two days: a queue may start one later.
+constexpr std::string_view kRemoveOld =
+    "for one; do if [ -n \"$(find \"$one/MANIFEST\" -mtime +1)\" ]; then rm -rf \"$one\"; fi; done";
 
 constexpr std::size_t kNameDigits = 64;
 constexpr std::uint64_t kUnpacked = 5;  // times the archive: more than was seen
@@ -107,7 +110,7 @@ class Connecting {
     ENGINE_ASSIGN(bundle_, provide_bundle(callbacks_.stop));
     report(ConnectStep::Look, State::Doing, "Looking at the machine", 0);
     // `sh -s` reads the script from standard input, whichever shell the login shell is.
-    ENGINE_ASSIGN(const ChildEnd answer, perform("sh -s -- " + bundle_.name,
+    ENGINE_ASSIGN(const ChildEnd answer, perform("sh -s -- " + shell_quoted(bundle_.name),
                                                  {.argv = {}, .input = std::string(kLookScript)},
                                                  "looking at the machine"));
     ENGINE_ASSIGN(machine_, parse_machine(answer.output));
@@ -123,7 +126,8 @@ class Connecting {
                    fmt::format("no worker runs on {}: {}", options_.host, fit.refused)};
     }
     own_cxx_library_ = fit.own_cxx_library;
-    if (options_.gpu >= 0 &&
+    // A launcher starts the worker on a machine of its own choice.
+    if (options_.gpu >= 0 && options_.launcher.empty() &&
         std::ranges::find(machine_.gpus, options_.gpu, &GpuFacts::index) == machine_.gpus.end()) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("GPU {} is not on {}, which has {}: {}", options_.gpu, options_.host,
@@ -152,6 +156,7 @@ class Connecting {
 
   /// Asked for before much is sent; what fills the disk meanwhile is reported by the command there.
   engine::Status has_room(std::uint64_t bytes, std::string_view what) const {
+    if (machine_.free_bytes < 0) return {};  // not known
     const auto free = static_cast<std::uint64_t>(machine_.free_bytes);
     if (free >= bytes) return {};
     return Error{
@@ -185,7 +190,7 @@ class Connecting {
     }
     if (old.empty()) return;
     static_cast<void>(
-        perform(script_command(kRemoveFolders, old), {.argv = {}}, "removing former workers").ok());
+        perform(script_command(kRemoveOld, old), {.argv = {}}, "removing former workers").ok());
   }
 
   engine::Status provide_library() {
@@ -224,7 +229,7 @@ class Connecting {
 
   /// Why the machine gets no cuBLASLt; empty = it should have it.
   std::string no_library_needed() const {
-    if (machine_.gpus.empty() && machine_.driver.empty()) {
+    if (options_.launcher.empty() && machine_.gpus.empty() && machine_.driver.empty()) {
       return "No NVIDIA GPU there: runs use its CPU";
     }
     if (!bundle_.cuda) {
@@ -242,13 +247,20 @@ class Connecting {
     const std::string words = fmt::format("Fetching cuBLASLt {} there", version);
     report(ConnectStep::Library, State::Doing, words, 0);
     ChildRun run{.argv = {}};
+    std::string last;
     run.error_line = [&](const std::string& line) {
-      report(ConnectStep::Library, State::Doing, words + ": " + terminal_text(line));
+      last = terminal_text(line);
+      report(ConnectStep::Library, State::Doing, words + ": " + last);
     };
-    ENGINE_TRY(perform(
+    const auto fetched = perform(
         script_command("exec python3 -I \"$1/share/expertscope/fetch_cublaslt.py\" \"$2\" \"$3\"",
                        {folder(), version, machine_.cache + "/cublas/" + version}),
-        std::move(run), "fetching cuBLASLt from PyPI"));
+        std::move(run), "fetching cuBLASLt from PyPI");
+    if (!fetched.ok()) {
+      return Error{fetched.error().code,
+                   last.empty() ? fetched.error().message
+                                : fmt::format("{}; it printed: {}", fetched.error().message, last)};
+    }
     report(ConnectStep::Library, State::Done, fmt::format("Fetched cuBLASLt {} there", version));
     return {};
   }

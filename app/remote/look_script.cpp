@@ -53,17 +53,20 @@ for one in "$cache"/cublas/*/lib/libcublasLt.so.13; do
   version=${one#"$cache"/cublas/}
   say cublaslt "${version%%/*}"
 done
+real=$(cd "$cache" 2>/dev/null && pwd -P)
 for one in /proc/[0-9]*/exe; do
   program=$(readlink "$one" 2>/dev/null) || continue
   case $program in
-  "$cache"/*/bin/expertscope-worker)
-    used=${program#"$cache"/}
+  "$real"/*/bin/expertscope-worker)
+    used=${program#"$real"/}
     say in_use "${used%%/*}"
     ;;
   esac
 done
 if [ -f "$cache/$1/MANIFEST" ] && [ "$(sha256sum <"$cache/$1/MANIFEST")" = "$1  -" ] &&
-  (cd "$cache/$1" && sha256sum --quiet -c MANIFEST) >/dev/null 2>&1; then
+  (cd "$cache/$1" && sha256sum --quiet -c MANIFEST && [ -z "$(find . ! -type f ! -type d)" ] &&
+    [ "$(find . -type f | wc -l)" -eq "$(($(wc -l <MANIFEST) + 1))" ]) >/dev/null 2>&1; then
+  touch -c "$cache/$1/MANIFEST"
   say has_bundle yes
 fi
 say end yes

@@ -88,14 +88,15 @@ engine::Result<MachineFacts> parse_machine(std::string_view text) {
     } else if (name == "cores") {
       machine.cores = number_of<int>(value);
     } else if (name == "free_kib") {
-      machine.free_bytes = number_of<std::int64_t>(value) * 1024;
+      constexpr std::int64_t kMostKib = std::int64_t{1} << 50;
+      const auto kib = number_of<std::int64_t>(value);
+      if (kib > 0 && kib < kMostKib) machine.free_bytes = kib * 1024;
     } else if (name == "has_bundle") {
       machine.has_bundle = value == "yes";
     } else if (name == "end") {
       complete = true;
     }
   }
-  machine.free_bytes = std::max<std::int64_t>(machine.free_bytes, 0);
   if (!complete || !machine.cache.starts_with('/')) {
     return engine::Error{engine::ErrorCode::Protocol,
                          "the machine did not answer what it has; its login shell may print or "
@@ -142,7 +143,9 @@ std::string machine_words(const MachineFacts& machine) {
   if (!machine.toolkit.empty()) words += fmt::format("CUDA {}, ", machine.toolkit);
   words += machine.system;
   if (!machine.glibc.empty()) words += ", glibc " + machine.glibc;
-  return words + fmt::format(", {} cores, {} free", machine.cores,
+  words += fmt::format(", {} cores", machine.cores);
+  if (machine.free_bytes < 0) return words;
+  return words + fmt::format(", {} free",
                              profiling::bytes_text(static_cast<std::uint64_t>(machine.free_bytes)));
 }
 

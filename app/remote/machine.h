@@ -24,12 +24,12 @@ struct MachineFacts {
   std::string glibcxx;  // newest "3.4.33" that its libstdc++ has; empty = no libstdc++ and libgcc_s
   int cores = 0;
   std::vector<GpuFacts> gpus;
-  std::string driver;   // of NVIDIA, also where nvidia-smi is missing; empty = none
-  std::string toolkit;  // CUDA, "13.0"; empty = none
-  std::string python;   // "3.12"; empty = none
-  std::string cache;    // absolute: where bundles and libraries are kept
-  std::string cannot;   // why nothing can be kept or started there; empty = it can
-  std::int64_t free_bytes = 0;
+  std::string driver;                 // of NVIDIA, also where nvidia-smi is missing; empty = none
+  std::string toolkit;                // CUDA, "13.0"; empty = none
+  std::string python;                 // "3.12"; empty = none
+  std::string cache;                  // absolute: where bundles and libraries are kept
+  std::string cannot;                 // why nothing can be kept or started there; empty = it can
+  std::int64_t free_bytes = -1;       // negative = not known
   bool has_bundle = false;            // the bundle that was looked for, complete and unchanged
   std::vector<std::string> cublaslt;  // versions in the cache
   std::vector<std::string> bundles;   // hashes in the cache

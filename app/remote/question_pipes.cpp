@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -39,19 +40,23 @@ std::optional<SshQuestion> QuestionPipes::next() {
   std::array<char, kMaxQuestion> bytes;
   const ssize_t count = ::read(questions_.get(), bytes.data(), bytes.size());
   if (count > 0) text_.append(bytes.data(), static_cast<std::size_t>(count));
-  if (text_.size() > kMaxQuestion) text_.resize(kMaxQuestion);
+  // Of a question that is longer, the rest is left out once its end has arrived.
+  if (text_.size() > kMaxQuestion && text_.back() != '\0') text_.resize(kMaxQuestion);
   const std::size_t end = text_.find('\0');
   if (end == std::string::npos) return std::nullopt;
-  SshQuestion question{.kind = SshQuestion::Kind::Secret, .text = text_.substr(0, end)};
+  SshQuestion question{.kind = SshQuestion::Kind::Secret,
+                       .text = text_.substr(0, std::min(end, kMaxQuestion))};
   text_.clear();
-  // ssh tells its askpass program of no difference: the choice of answers is in the text.
+  // ssh says no difference between the two: the choice of answers is in the text.
   if (question.text.find("(yes/no") != std::string::npos)
     question.kind = SshQuestion::Kind::Confirm;
   return question;
 }
 
 void QuestionPipes::answer(std::optional<std::string> text) {
-  std::string sent(1, text ? kAnswered : kNoAnswer);
+  std::string sent;
+  sent.reserve(text ? text->size() + 2 : 2);  // so that no copy is left behind
+  sent += text ? kAnswered : kNoAnswer;
   if (text) sent += *text;
   sent += '\0';
   // Shorter than PIPE_BUF, so it is written at once or not at all.

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <utility>
 
 #include "app/protocol/terminal_text.h"
@@ -32,8 +34,16 @@ constexpr std::string_view kReceiveFile =
     "trap 'rm -rf \"$t\"' EXIT; trap 'exit 1' HUP INT TERM PIPE; "
     "find \"$3\" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +; "
     "cat >\"$t/${1##*/}\" || exit 1; "
-    "if [ \"$(sha256sum <\"$t/${1##*/}\")\" = \"$2  -\" ]; then rm -rf \"${1%/*}\" && mv \"$t\" "
-    "\"${1%/*}\"; else echo 'what arrived is not what was sent' >&2; exit 1; fi";
+    "if [ \"$(sha256sum <\"$t/${1##*/}\")\" = \"$2  -\" ]; then mkdir -p \"${1%/*}\" && mv -fT "
+    "\"$t/${1##*/}\" \"$1\"; else echo 'what arrived is not what was sent' >&2; exit 1; fi";
+
+/// A name that is safe in a path and keeps its suffix, which says what the file is.
+std::string name_there(const std::string& path) {
+  constexpr std::size_t kMaxStem = 60;
+  const std::filesystem::path name(engine::last_part_of(path));
+  const std::string suffix = engine::file_name_of("x" + name.extension().string()).substr(1);
+  return engine::file_name_of(name.stem().string()).substr(0, kMaxStem) + suffix;
+}
 
 }  // namespace
 
@@ -66,7 +76,7 @@ engine::Result<std::string> SentFiles::place(const std::string& path, const Call
 
 engine::Result<std::string> SentFiles::send(const std::string& path, const Callbacks& callbacks) {
   ENGINE_ASSIGN(const engine::RegularFile file, engine::RegularFile::open(path));
-  const std::string name = engine::file_name_of(engine::last_part_of(path));
+  const std::string name = name_there(path);
   const std::string what = fmt::format("{}, {}", name, profiling::bytes_text(file.size()));
   const auto show = [&](const std::string& words, double fraction) {
     if (callbacks.progress) callbacks.progress(words, fraction);

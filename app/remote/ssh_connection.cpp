@@ -20,6 +20,8 @@
 #include "app/protocol/terminal_text.h"
 #include "app/protocol/worker_command.h"
 #include "app/remote/question_pipes.h"
+#include "app/remote/remote_script.h"
+#include "engine/input/regular_file.h"
 
 namespace app {
 namespace {
@@ -37,26 +39,6 @@ engine::Result<std::string> private_folder() {
                                    std::strerror(errno))};
 }
 
-/// What ssh printed, without empty lines; the last lines say why it ended.
-class LastWords {
- public:
-  void read_from(int descriptor) {
-    std::array<char, 4096> bytes;
-    while (true) {
-      const ssize_t count = ::read(descriptor, bytes.data(), bytes.size());
-      if (count <= 0) return;
-      for (std::string& line : lines_.append({bytes.data(), static_cast<std::size_t>(count)})) {
-        last_ = std::move(line);
-      }
-    }
-  }
-  const std::string& last() const { return last_; }
-
- private:
-  LineSplitter lines_;
-  std::string last_;
-};
-
 }  // namespace
 
 engine::Result<std::unique_ptr<SshConnection>> SshConnection::open(
@@ -69,40 +51,41 @@ engine::Result<std::unique_ptr<SshConnection>> SshConnection::open(
   const std::string socket = made->folder_ + "/ssh";
   // A ProxyCommand that fails: an ssh whose shared connection is gone would connect by itself.
   made->options_ = {"-S", socket, "-o", "ControlMaster=no", "-o", "ProxyCommand=false"};
-  ENGINE_ASSIGN(made->ssh_,
-                ChildProcess::start({"/usr/bin/env",
-                                     fmt::format("{}={}", kQuestionFolder, made->folder_),
-                                     "SSH_ASKPASS=" + askpass_program(),
-                                     "SSH_ASKPASS_REQUIRE=force",
-                                     "ssh",
-                                     "-N",
-                                     "-T",
-                                     "-a",
-                                     "-x",
-                                     "-M",
-                                     "-S",
-                                     socket,
-                                     "-o",
-                                     "ControlPersist=no",
-                                     "-o",
-                                     "ClearAllForwardings=yes",
-                                     "-o",
-                                     "RemoteCommand=none",
-                                     "-o",
-                                     "ConnectTimeout=20",
-                                     "-o",
-                                     "ServerAliveInterval=3",
-                                     "-o",
-                                     "ServerAliveCountMax=4",
-                                     "--",
-                                     destination}));
+  // What the configuration forwards or runs there is for people's own sessions.
+  const std::vector<std::string> plain = {"-o", "ClearAllForwardings=yes", "-o",
+                                          "RemoteCommand=none"};
+  made->options_.insert(made->options_.end(), plain.begin(), plain.end());
+  // Its messages go to a file: nobody reads a pipe once it is connected.
+  std::vector<std::string> argv = {"/usr/bin/env",
+                                   fmt::format("{}={}", kQuestionFolder, made->folder_),
+                                   "SSH_ASKPASS=" + askpass_program(),
+                                   "SSH_ASKPASS_REQUIRE=force",
+                                   "ssh",
+                                   "-N",
+                                   "-T",
+                                   "-a",
+                                   "-x",
+                                   "-M",
+                                   "-S",
+                                   socket,
+                                   "-E",
+                                   made->log(),
+                                   "-o",
+                                   "ControlPersist=no",
+                                   "-o",
+                                   "ConnectTimeout=20",
+                                   "-o",
+                                   "ServerAliveInterval=3",
+                                   "-o",
+                                   "ServerAliveCountMax=4"};
+  argv.insert(argv.end(), plain.begin(), plain.end());
+  argv.insert(argv.end(), {"--", destination});
+  ENGINE_ASSIGN(made->ssh_, ChildProcess::start(argv));
   made->ssh_->input.reset();
-  LastWords words;
   while (true) {
     if (stop && stop()) {
       return engine::Error{engine::ErrorCode::Cancelled, "connecting was cancelled"};
     }
-    words.read_from(made->ssh_->errors.get());
     if (std::optional<SshQuestion> question = questions.next()) {
       questions.answer(ask ? ask(*question) : std::nullopt);
     }
@@ -110,10 +93,9 @@ engine::Result<std::unique_ptr<SshConnection>> SshConnection::open(
     struct stat there{};
     if (::stat(socket.c_str(), &there) == 0) return made;
     if (const std::optional<std::string> end = made->ssh_->try_reap()) {
-      words.read_from(made->ssh_->errors.get());
       return engine::Error{engine::ErrorCode::Device,
                            fmt::format("ssh cannot reach {}: {}", terminal_text(destination),
-                                       words.last().empty() ? *end : terminal_text(words.last()))};
+                                       made->last_words(*end))};
     }
     std::this_thread::sleep_for(kPoll);
   }
@@ -131,14 +113,19 @@ engine::Result<std::optional<ChildEnd>> SshConnection::run(const std::string& co
   return run_child(run);
 }
 
+std::string SshConnection::last_words(const std::string& otherwise) const {
+  // ssh itself may have said nothing where a program that it started did.
+  constexpr std::size_t kMaxLog = std::size_t{16} << 20;
+  const engine::Result<std::string> text = engine::read_file(log(), kMaxLog);
+  return last_line(text.ok() ? text.value() : std::string(), otherwise);
+}
+
 std::string SshConnection::lost() const {
   const std::lock_guard lock(mutex_);
   if (!lost_.empty()) return lost_;
   const std::optional<std::string> end = ssh_->try_reap();
   if (!end) return {};
-  LastWords words;
-  words.read_from(ssh_->errors.get());
-  lost_ = words.last().empty() ? "ssh " + *end : terminal_text(words.last());
+  lost_ = last_words("ssh " + *end);
   // It becomes a part of sentences.
   if (lost_.ends_with('.')) lost_.pop_back();
   return lost_;

@@ -57,6 +57,9 @@ class SshConnection {
 
  private:
   SshConnection() = default;
+  std::string log() const { return folder_ + "/log"; }
+  /// The last line that ssh wrote there.
+  std::string last_words(const std::string& otherwise) const;
 
   std::string destination_;
   std::string folder_;  // private to this user; holds the control socket

@@ -168,15 +168,25 @@ engine::Status write_text(const fs::path& path, std::string_view text) {
 }
 
 /// Beside an archive, so that it need not be unpacked again: its name, "cuda" or "cpu", and the
-/// stamp of the worker it was made from.
+/// stamp of the files it was made from.
 std::string note_path(const std::string& bundle) { return bundle + ".note"; }
 
 constexpr std::size_t kMaxNoteBytes = 256;
 
-/// Changes with the worker's file.
-std::string stamp_of(const struct stat& worker) {
-  return fmt::format("{}-{}-{}.{:09}", worker.st_ino, worker.st_size, worker.st_mtim.tv_sec,
-                     worker.st_mtim.tv_nsec);
+/// Changes with any file of ours that goes into a bundle. NotFound without a worker.
+engine::Result<std::string> current_stamp() {
+  std::string facts;
+  for (const std::string& path :
+       {worker_program(), guard_program(), assets_folder() + "/fetch_cublaslt.py"}) {
+    struct stat file{};
+    if (::stat(path.c_str(), &file) != 0) {
+      return Error{ErrorCode::NotFound,
+                   fmt::format("there is no worker to send: {} is missing", path)};
+    }
+    facts += fmt::format("{} {} {} {}.{} ", path, file.st_ino, file.st_size, file.st_mtim.tv_sec,
+                         file.st_mtim.tv_nsec);
+  }
+  return engine::sha256_of(facts);
 }
 
 engine::Result<WorkerBundle> read_bundle(const std::string& path) {
@@ -186,30 +196,23 @@ engine::Result<WorkerBundle> read_bundle(const std::string& path) {
                       .name = note.substr(0, note.find(' ')),
                       .bytes = fs::file_size(path, error),
                       .cuda = note.find(" cuda ") != std::string::npos};
-  if (!error && bundle.name.size() == 64) return bundle;
+  const bool is_name = bundle.name.size() == 64 &&
+                       bundle.name.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!error && is_name) return bundle;
   return Error{ErrorCode::Io, fmt::format("{} is not a bundle; remove it", path)};
 }
 
-/// The bundle at `path` was made from this worker.
-bool is_current(const std::string& path, const struct stat& worker) {
+bool is_current(const std::string& path, const std::string& stamp) {
   const engine::Result<std::string> note = engine::read_file(note_path(path), kMaxNoteBytes);
   std::error_code error;
-  return note.ok() && note.value().ends_with(' ' + stamp_of(worker) + '\n') &&
-         fs::exists(path, error);
-}
-
-engine::Result<struct stat> facts_of_worker() {
-  struct stat worker{};
-  if (::stat(worker_program().c_str(), &worker) == 0) return worker;
-  return Error{ErrorCode::NotFound,
-               fmt::format("there is no worker to send: {} is missing", worker_program())};
+  return note.ok() && note.value().ends_with(' ' + stamp + '\n') && fs::exists(path, error);
 }
 
 }  // namespace
 
 engine::Result<WorkerBundle> make_bundle(const std::string& path,
                                          const std::function<bool()>& stop) {
-  ENGINE_ASSIGN(const struct stat worker, facts_of_worker());
+  ENGINE_ASSIGN(const std::string stamp, current_stamp());
   ENGINE_ASSIGN(const StagingFolder staging, StagingFolder::make(path));
   const fs::path tree = fs::path(staging.path()) / "tree";
   ENGINE_TRY(stage(tree, stop));
@@ -225,7 +228,7 @@ engine::Result<WorkerBundle> make_bundle(const std::string& path,
   ENGINE_ASSIGN(const ChildEnd version, run_tool({worker_program(), "--version"}, stop));
   const bool cuda = version.output.find("CUDA") != std::string::npos;
   ENGINE_TRY(write_text(note_path(archive), fmt::format("{} {} {}\n", engine::sha256_of(manifest),
-                                                        cuda ? "cuda" : "cpu", stamp_of(worker))));
+                                                        cuda ? "cuda" : "cpu", stamp)));
   std::error_code error;
   fs::rename(archive, path, error);
   if (!error) fs::rename(note_path(archive), note_path(path), error);
@@ -239,7 +242,7 @@ engine::Result<WorkerBundle> provide_bundle(const std::function<bool()>& stop) {
   const std::string shipped = assets_folder() + "/worker.bundle";
   std::error_code error;
   if (fs::exists(shipped, error)) return read_bundle(shipped);
-  ENGINE_ASSIGN(const struct stat worker, facts_of_worker());
+  ENGINE_ASSIGN(const std::string stamp, current_stamp());
   const std::string cache = user_cache_folder();
   if (cache.empty()) {
     return Error{ErrorCode::Io,
@@ -248,7 +251,7 @@ engine::Result<WorkerBundle> provide_bundle(const std::function<bool()>& stop) {
   // One for each place of the program, so that two build trees do not replace each other's.
   const std::string path =
       fmt::format("{}/bundles/{}.bundle", cache, engine::sha256_of(worker_program()).substr(0, 16));
-  return is_current(path, worker) ? read_bundle(path) : make_bundle(path, stop);
+  return is_current(path, stamp) ? read_bundle(path) : make_bundle(path, stop);
 }
 
 }  // namespace app

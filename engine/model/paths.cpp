@@ -1,7 +1,5 @@
 #include "engine/model/paths.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -99,10 +97,7 @@ std::string last_part_of(std::string_view path) {
 std::string without_folders(std::string_view path) {
   const std::string name = last_part_of(path);
   if (name.size() == path.size()) return name;
-  // A drive of Windows is no machine.
-  const std::size_t colon = path.find(':');
-  const bool machine = colon > 1 && colon < path.find_first_of("/\\") && colon != path.npos;
-  return fmt::format("{}…/{}", machine ? path.substr(0, colon + 1) : "", name);
+  return "…/" + name;
 }
 
 void for_each_path(const Type& type, void* record, const std::function<void(std::string&)>& visit) {

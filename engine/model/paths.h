@@ -13,8 +13,7 @@ namespace engine {
 /// What follows the last separator, of whichever system or remote notation: '/', '\' or ':'.
 std::string last_part_of(std::string_view path);
 
-/// "…/x.npy", or "host:…/x.npy" of a file that is on another machine; a name without folders as it
-/// is.
+/// "…/x.npy", also of "host:/data/x.npy"; a name without folders as it is.
 std::string without_folders(std::string_view path);
 
 /// Every path, also within lists, choices and optional values. Lists that cannot hold one are not

@@ -57,6 +57,13 @@ Tone tone_of(const TimeDifference& time) {
                                                : Tone::Dim;
 }
 
+/// That more samples would decide it is another answer than that it is undecided.
+std::string_view verdict_words(const TimeDifference& time) {
+  const bool more = time.verdict == TimeVerdict::Ambiguous &&
+                    (time.doubt == TimeDoubt::FewSamples || time.doubt == TimeDoubt::FewBlocks);
+  return more ? engine::name_of(time.doubt) : engine::name_of(time.verdict);
+}
+
 void add_time_difference_cells(std::vector<Cell>& cells, const TimeDifference& time) {
   if (time.n_a + time.n_b == 0) {
     cells.resize(cells.size() + kTimeCells);
@@ -65,18 +72,18 @@ void add_time_difference_cells(std::vector<Cell>& cells, const TimeDifference& t
   const auto ratio = [](double value) {
     return worded(known(value), std::isnan(value) ? "" : fmt::format("{:.3f}", value));
   };
-  add_cells(cells, Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
-            ratio(time.ratio), known(time.interval.low), known(time.interval.high),
-            known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
-            // Why there is none is too long for a column.
-            toned(worded(engine::name_of(time.verdict), time.comparable() ? "" : "no verdict"),
-                  tone_of(time)),
-            std::isnan(time.interval.low)
-                ? Cell()
-                : worded(Cell(time.interval.low),
-                         fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
-            worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
-            Cell(time.reason));
+  add_cells(
+      cells, Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
+      ratio(time.ratio), known(time.interval.low), known(time.interval.high),
+      known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
+      // Why there is none is too long for a column.
+      toned(worded(verdict_words(time), time.comparable() ? "" : "no verdict"), tone_of(time)),
+      std::isnan(time.interval.low)
+          ? Cell()
+          : worded(Cell(time.interval.low),
+                   fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
+      worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
+      Cell(time.reason));
 }
 
 /// `what` to `reason`.

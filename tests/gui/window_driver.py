@@ -290,9 +290,22 @@ class Window:
             assert found(current), f"{name} has no option {label}, but {[c['label'] for c in options(current)]}"
             self.settle()
             option = found(self.map())
+            if option and not option["visible"]:
+                self.scroll_to(option, options(self.map()))
+                option = found(self.map())
             if option:
                 return self.click(option["id"])
         raise AssertionError(f"{name} did not stay open: {[c['label'] for c in options(self.map())]}")
+
+    def scroll_to(self, option, options):
+        """A long list does not show all of its options at once."""
+        shown = next(c for c in options if c["visible"])
+        x0, y0, x1, y1 = shown["rect"]
+        self.xdotool("mousemove", round((x0 + x1) / 2), round((y0 + y1) / 2))
+        self.seen("the pointer")
+        above = option["rect"][1] < y0
+        self.xdotool("click", "--repeat", 30, "--delay", 10, 4 if above else 5)
+        self.settle()
 
     def open_file(self, path):
         """Through the dialog."""

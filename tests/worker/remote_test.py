@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, sys.argv.pop(2))
 from command_line import CPU, PROGRAM, SMALL, CommandLine, call  # noqa: E402
-from ssh_server import HOST, SshServer, why_not  # noqa: E402
+from ssh_server import HOST, SshServer, free_port, why_not  # noqa: E402
 
 WORKER_FAILURE = 2
 # Takes a minute or more.
@@ -124,12 +124,39 @@ class Remote(CommandLine):
         self.assertEqual(list(server.cache.glob("*")), [])
         self.assertEqual(server.leftovers(), [])
 
+    def test_a_file_that_is_not_of_the_bundle_makes_it_one_to_send_again(self):
+        server = self.server()
+        self.connect()
+        folder = server.bundles()[0] / "lib/expertscope"
+        (folder / "libm.so.6").write_text("not of the bundle")
+        self.assertIn("Sent the worker", self.connect()[1]["worker"]["words"])
+        self.assertFalse((folder / "libm.so.6").exists())
+        os.symlink("/dev/null", folder / "libm.so.6")
+        self.assertIn("Sent the worker", self.connect()[1]["worker"]["words"])
+
+    def test_what_the_configuration_forwards_is_left_to_its_user(self):
+        server = self.server()
+        with open(server.root / "ssh_config", "a") as config:
+            config.write(f"  LocalForward {free_port()} 127.0.0.1:1\n  RemoteCommand false\n")
+        self.connect()
+        self.ok("run", "--remote", HOST, *CPU, *SMALL, env=self.env)
+
+    def test_equal_files_of_two_names_are_both_there(self):
+        self.server()
+        for name in ("x.npy", "w.npy"):
+            np.save(self.path(name), np.ones((64, 64), np.float32))
+        size = ["--num_experts", 1, "--rows", 64, "--n", 64, "--k", 64, "--iterations", 1]
+        self.ok("run", "--remote", HOST, *CPU, *size, "--activations.file.path", self.path("x.npy"),
+                "--weights.file.path", self.path("w.npy"), env=self.env)
+
     def test_former_workers_are_removed_unless_they_run(self):
         server = self.server()
         old, used, strange = server.cache / ("a" * 64), server.cache / ("b" * 64), server.cache / "mine"
         for folder in (old, used, strange):
             (folder / "bin").mkdir(parents=True)
             (folder / "MANIFEST").touch()
+        for folder in (old, used, strange):
+            os.utime(folder / "MANIFEST", (0, 0))
         program = used / "bin/expertscope-worker"
         shutil.copy(shutil.which("sleep"), program)
         running = subprocess.Popen([program, "60"])
@@ -151,7 +178,7 @@ class Remote(CommandLine):
         self.assertFalse(os.path.exists(marker))
 
     def test_a_home_folder_with_blanks_quotes_and_commands_in_its_name(self):
-        server = self.server(home="a home's $(touch marker) `touch marker`")
+        server = self.server(home="a home's \\ $(cd;touch marker) `cd;touch marker`")
         self.connect()
         self.assertEqual(len(server.bundles()), 1)
         self.ok("run", "--remote", HOST, *CPU, *SMALL, env=self.env)
@@ -160,7 +187,7 @@ class Remote(CommandLine):
     def test_input_files_are_sent_once_and_named_as_here(self):
         server = self.server()
         x = np.random.default_rng(1).normal(size=(64, 256)).astype(np.float32)
-        name = self.path("a b's $(touch marker).npy")
+        name = self.path("a b's $(cd;touch marker).npy")
         np.save(name, x)
         splits = self.path("splits.json")
         with open(splits, "w") as file:
@@ -182,8 +209,7 @@ class Remote(CommandLine):
         server = self.server()
         np.save(server.home / "x.npy", np.ones((64, 256), np.float32))
         size = ["--num_experts", 4, "--rows", 64, "--n", 64, "--k", 256, "--iterations", 1]
-        out = json.loads(self.ok("run", "--remote", HOST, *CPU, *size, "--activations.synthetic.distribution", "zeros",
-                                 "--activations.file.path", f"{HOST}:{server.home}/x.npy", "--json", env=self.env))
+        out = json.loads(self.ok("run", "--remote", HOST, *CPU, *size,                                  "--activations.file.path", f"{HOST}:{server.home}/x.npy", "--json", env=self.env))
         self.assertEqual(out["request"]["activations"]["file"]["path"], f"{HOST}:{server.home}/x.npy")
         self.assertFalse((server.cache / "files").exists())
         said = self.refused(1, "run", "--remote", HOST, *CPU, *size, "--activations.file.path", "/nowhere/x.npy",

@@ -189,7 +189,7 @@ CardSpec FrontierView::points_card(const PanelContext& context) {
 void FrontierView::draw_choices(const PanelContext& context, float sweeps, float snr) {
   const Theme& theme = context.theme;
   if (sweeps > 0.0F) {
-    const auto shown = std::ranges::find(sweeps_.groups, shown_, &profiling::RunGroupMembers::id);
+    const auto shown = std::ranges::find(sweeps_.groups, drawn_, &profiling::RunGroupMembers::id);
     int index = static_cast<int>(shown == sweeps_.groups.end() ? sweeps_.groups.size() - 1
                                                                : shown - sweeps_.groups.begin());
     if (controls::combo(context, "frontier.sweep", "", index, sweeps_.titles,

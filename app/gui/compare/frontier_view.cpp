@@ -121,6 +121,7 @@ void FrontierView::follow(const PanelContext& context) {
     if (newest == groups.rend()) return;
     sweep = std::prev(newest.base());
   }
+  drawn_ = sweep->id;
   changed_at_once(made_, [&](Points& made) { made = points_of(*sweep, context); });
 }
 

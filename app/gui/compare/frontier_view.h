@@ -97,6 +97,7 @@ class FrontierView {
   // Points of the sweep that is shown.
   Sweeps sweeps_;
   std::int64_t shown_ = 0;  // group id; 0 = the newest
+  std::int64_t drawn_ = 0;  // group id of the sweep that this has led to
   bool median_snr_ = false;
   Points made_;
   std::uint64_t generation_ = 0;

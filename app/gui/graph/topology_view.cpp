@@ -32,14 +32,22 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// By its numbers, by what the picture calls it, or by the kernel's whole name.
+/// By its numbers, by what the picture calls it, or by the kernel's whole name. A number that is a
+/// node's means that node: names are full of digits.
 bool matches(engine::StepKind step, const profiling::GraphSnapshot& graph, int node,
              const std::string& wanted) {
   const profiling::SnapshotNode& one = graph.nodes[static_cast<std::size_t>(node)];
   const auto found_in = [&wanted](const std::string& text) {
     return lower(text).find(wanted) != std::string::npos;
   };
-  return std::to_string(node) == wanted || std::to_string(one.id) == wanted || found_in(one.name) ||
+  if (std::to_string(node) == wanted || std::to_string(one.id) == wanted) return true;
+  const bool number = wanted.find_first_not_of("0123456789") == std::string::npos;
+  const auto is_wanted = [&wanted](const profiling::SnapshotNode& other) {
+    return std::to_string(other.id) == wanted;
+  };
+  if (number && (wanted.size() < 9 && std::stoul(wanted) < graph.nodes.size())) return false;
+  if (number && std::ranges::any_of(graph.nodes, is_wanted)) return false;
+  return found_in(one.name) ||
          found_in(plot::work_name(engine::operation_name(step, one.stage, one.writes), one.name));
 }
 

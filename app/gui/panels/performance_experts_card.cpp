@@ -14,9 +14,8 @@
 namespace app {
 
 profiling::Table PerformancePanel::experts_list() const {
-  std::vector<profiling::Column> columns = {
-      profiling::column("expert", profiling::Measure::Count),
-      profiling::column("tokens", profiling::Measure::Count, "rows")};
+  std::vector<profiling::Column> columns = {profiling::column("expert", profiling::Measure::Count),
+                                            profiling::column("rows", profiling::Measure::Count)};
   profiling::add_time_columns(columns);
   const std::vector<std::int64_t> splits = engine::mean_splits(model_.run().result);
   std::vector<profiling::Row> rows;
@@ -209,7 +208,7 @@ void PerformancePanel::draw_experts(const PanelContext& context, ImVec2 size) {
                                                   traced ? "iteration" : "launch"),
                              .limits = {0.0, std::max(highest * 1.1, 1.0)}},
                        .x_label = "expert",
-                       .companion_label = "tokens",
+                       .companion_label = "rows",
                        .selected = context.view.expert},
                       model_.expert_bars(), expert_view_);
   if (hit.index >= 0) draw_expert_read_out(context, hit.index);
@@ -223,7 +222,7 @@ bool PerformancePanel::picture_names_only_stages() const {
 void PerformancePanel::draw_expert_read_out(const PanelContext& context, int expert) const {
   const plot::Bar& bar = model_.expert_bars()[static_cast<std::size_t>(expert)];
   std::vector<plot::ReadOutLine> lines = {
-      {"tokens", plot::count_text(static_cast<std::uint64_t>(bar.companion)),
+      {"rows", plot::count_text(static_cast<std::uint64_t>(bar.companion)),
        context.theme.colors.warn},
       {"median", plot::duration_text(bar.value), bar.color},
       {"p5 \u2013 p95", plot::duration_text(bar.low) + " \u2013 " + plot::duration_text(bar.high)}};

@@ -113,9 +113,10 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
   const double seconds = step.median * 1e-9;
   // With a routing file, these are the mean splits of the iterations.
   const std::vector<std::int64_t> routed = engine::mean_splits(result);
-  const auto tokens =
+  const double rows =
       result.effective.launch.in_flight *
       static_cast<double>(std::accumulate(routed.begin(), routed.end(), std::int64_t{0}));
+  const int top_k = result.effective.expert_layer.top_k;
   const bool graph = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
   std::vector<Figure> figures;
   figures.push_back(
@@ -126,9 +127,13 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
        .tooltip = fmt::format("Spread over {} timed iterations. Method: {}", step.n,
                               result.iteration_method)});
   figures.push_back({.id = "performance.tokens",
-                     .label = "tokens",
-                     .value = {plot::si_text(tokens / seconds), "/s"},
-                     .tooltip = "Routed rows of X divided by the median step"});
+                     .label = top_k > 0 ? "tokens" : "rows",
+                     .value = {plot::si_text(rows / std::max(top_k, 1) / seconds), "/s"},
+                     .tooltip = top_k > 0
+                                    ? fmt::format("Tokens, each with {} rows of X, divided by "
+                                                  "the median step",
+                                                  top_k)
+                                    : "Routed rows of X divided by the median step"});
   // Only these two follow the selection.
   const char* where = timeline_view_.selection ? ", selected" : "";
   for (const StageSum& sum : model_.stage_sums()) {

@@ -79,7 +79,10 @@ std::vector<std::string> facts(const SessionView& view) {
     if (view.recorded_device != nullptr) add_device(*view.recorded_device, parts);
     return parts;
   }
-  if (!view.host.empty()) parts.push_back(view.host);
+  if (!view.host.empty()) {
+    const std::optional<double> trip = view.link.round_trip_seconds;
+    parts.push_back(trip ? fmt::format("{}, {:.0f} ms away", view.host, 1e3 * *trip) : view.host);
+  }
   const BackendOffer* offer = view.hello ? offer_of(*view.hello, view.requested.backend) : nullptr;
   if (offer == nullptr) return parts;
   parts.emplace_back(backend);
@@ -99,20 +102,23 @@ constexpr float kCancelWidth = 64;
 constexpr float kNoticesWidth = 34;
 
 /// The stage and the iteration, the share that is done, and Cancel, each at its place.
-bool draw_progress(const PanelContext& context, const PulseReport& pulse, float line_y) {
+bool draw_progress(const PanelContext& context, const LinkStatus& link, float line_y) {
+  const PulseReport& pulse = link.pulse;
   const Theme& theme = context.theme;
   const float start = ImGui::GetCursorPosX();
   std::string words(engine::stage_name(pulse.stage));
   if (pulse.iterations > 0 && pulse.iteration >= 0) {
     words += fmt::format(" {}/{}", pulse.iteration + 1, pulse.iterations);
   }
+  if (!link.sending.empty()) words = link.sending;
   ImGui::SetCursorPosY(line_y);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   show_text(plot::fitted(ImGui::GetFont(), words, theme.px(kStageWidth)));
   const ImVec2 size = {theme.px(kBarWidth), theme.px(6)};
   const ImVec2 bar = {at.x + theme.px(kStageWidth + kGap),
                       at.y + (ImGui::GetTextLineHeight() - size.y) / 2};
-  const float part = static_cast<float>(std::clamp(pulse.fraction, 0.0, 1.0));
+  const double done = link.sending.empty() ? pulse.fraction : link.sent_fraction;
+  const float part = static_cast<float>(std::clamp(done, 0.0, 1.0));
   ImDrawList& list = *ImGui::GetWindowDrawList();
   list.AddRectFilled(bar, {bar.x + size.x, bar.y + size.y}, theme.colors.line, size.y / 2);
   list.AddRectFilled(bar, {bar.x + size.x * part, bar.y + size.y}, theme.colors.accent, size.y / 2);
@@ -293,9 +299,9 @@ void draw_status_bar(const PanelContext& context, const std::string& last_error,
       list - theme.px(kStageWidth + kBarWidth + kCancelWidth + 2 * kGap + kGapLarge);
   draw_middle(context, last_error, notices.line(), {left, doing - theme.px(kGapLarge) - left},
               line_y);
-  if (view.link.state == LinkState::Busy) {
+  if (view.link.state == LinkState::Busy || !view.link.sending.empty()) {
     ImGui::SetCursorPosX(doing);
-    if (draw_progress(context, view.link.pulse, line_y)) context.commands.push_back(Action::Cancel);
+    if (draw_progress(context, view.link, line_y)) context.commands.push_back(Action::Cancel);
   } else if (!view.from_file) {
     // This is the device of the worker here, which is not related to a recording.
     const DeviceWords device = device_words(view.link, view.hello);

@@ -299,7 +299,7 @@ TEST(TensorFiles, NameFilesThatCannotBeOpened) {
   EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
   const auto extension = inspect_file("weights.bin");
   ASSERT_FALSE(extension.ok());
-  EXPECT_THAT(extension.error().message, HasSubstr(".npy and .safetensors"));
+  EXPECT_THAT(extension.error().message, HasSubstr(".npy, .npz and .safetensors"));
   EXPECT_FALSE(inspect_file(testing::TempDir() + "/.npy").ok());
 }
 
