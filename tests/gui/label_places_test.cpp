@@ -96,6 +96,23 @@ TEST(LabelPlaces, APointsNameIsPlacedNextToIt) {
   EXPECT_LT(at->x + kSize.x, 490) << "there is no room to its right";
 }
 
+TEST(LabelPlaces, ANameNeverStandsNearerToAnotherPoint) {
+  LabelPlaces places(ImVec2(0, 0), ImVec2(400, 200));
+  const ImVec2 own(100, 100);
+  // At the four places beside the point, and nearer to them.
+  for (const ImVec2 other : {ImVec2(110, 84), ImVec2(90, 84), ImVec2(110, 118), ImVec2(90, 118)}) {
+    places.keep_free(other, 1);
+  }
+  places.keep_free(own, 1);
+  EXPECT_FALSE(places.next_to(own, ImVec2(40, 12), 8).has_value());
+  LabelPlaces alone(ImVec2(0, 0), ImVec2(400, 200));
+  alone.keep_free(own, 1);
+  EXPECT_TRUE(alone.next_to(own, ImVec2(40, 12), 8).has_value());
+  // Two that coincide each have a name.
+  alone.keep_free(own, 1);
+  EXPECT_TRUE(alone.next_to(own, ImVec2(40, 12), 8).has_value());
+}
+
 TEST(LabelPlaces, ANameFurtherAwayIsJoinedAndCrossesNoOther) {
   LabelPlaces places(kMin, kMax);
   std::vector<LabelPlaces::Joined> all;

@@ -11,6 +11,7 @@ namespace {
 constexpr float kCell = 2.0F;  // pixels
 constexpr std::uint8_t kData = 1;
 constexpr std::uint8_t kLabel = 2;
+constexpr std::size_t kMostPoints = 256;
 constexpr int kLabelCost = 10000;  // more than a label has cells: any amount of data is better
 
 }  // namespace
@@ -51,7 +52,19 @@ void LabelPlaces::reserve(ImVec2 at, ImVec2 size) {
   mark(cells_of(at, ImVec2(at.x + size.x, at.y + size.y)), kLabel);
 }
 
+bool LabelPlaces::belongs_to(ImVec2 point, ImVec2 at, ImVec2 size) const {
+  const auto distance = [&](ImVec2 from) {
+    const float x = from.x - std::clamp(from.x, at.x, at.x + size.x);
+    const float y = from.y - std::clamp(from.y, at.y, at.y + size.y);
+    return std::hypot(x, y);
+  };
+  // Of two that coincide, either may have it.
+  const float own = distance(point) - 0.5F * kCell;
+  return std::ranges::none_of(points_, [&](ImVec2 other) { return distance(other) < own; });
+}
+
 void LabelPlaces::keep_free(ImVec2 at, float radius) {
+  if (points_.size() < kMostPoints && std::isfinite(at.x + at.y)) points_.push_back(at);
   keep_free(ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius));
 }
 
@@ -126,7 +139,7 @@ LabelPlaces::Place LabelPlaces::best_of(const std::vector<ImVec2>& wished, ImVec
 std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
   for (const float y : {at.y - size.y - 0.3F * gap, at.y + 0.3F * gap}) {
     for (const float x : {at.x + gap, at.x - gap - size.x}) {
-      if (covered(ImVec2(x, y), size) != 0) continue;
+      if (covered(ImVec2(x, y), size) != 0 || !belongs_to(at, ImVec2(x, y), size)) continue;
       reserve(ImVec2(x, y), size);
       return ImVec2(x, y);
     }

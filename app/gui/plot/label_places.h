@@ -31,7 +31,8 @@ class LabelPlaces {
     bool clear = false;
     bool taken = false;
   };
-  // Each of these reserves the position it returns. For a point's name; none = no room next to it.
+  // Each of these reserves the position it returns. For a point's name; none = no room next to it,
+  // or only where another point is nearer to the name.
   std::optional<ImVec2> next_to(ImVec2 at, ImVec2 size, float gap);
   /// For a point's name that has no room next to it: further away, but not beyond `most`, where a
   /// line can join the two without crossing a label or another such line; none = no such place.
@@ -59,6 +60,8 @@ class LabelPlaces {
   void for_each_cell(ImVec2 from, ImVec2 to, Visit visit);
   void mark(Cells cells, std::uint8_t as);
   void reserve(ImVec2 at, ImVec2 size);
+  /// No other point is nearer to what lies there than this one.
+  bool belongs_to(ImVec2 point, ImVec2 at, ImVec2 size) const;
   Place best_of(const std::vector<ImVec2>& wished, ImVec2 size);
 
   ImVec2 min_;
@@ -66,6 +69,7 @@ class LabelPlaces {
   int columns_;
   int rows_;
   std::vector<std::uint8_t> used_;
+  std::vector<ImVec2> points_;  // at most kMostPoints: among more, no name is close to one alone
 };
 
 /// Draws the text at its position, on a background if data lie below; nothing if it is taken.
