@@ -337,7 +337,7 @@ class Remote(CommandLine):
                 self.assertLessEqual(tuple(map(int, version.split("."))), limit, f"{file.name} needs {kind}_{version}")
             dynamic = subprocess.run(["readelf", "-d", file], capture_output=True, text=True, check=True).stdout
             for library in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
-                of_glibc = re.match(r"(libc|libm|libdl|libpthread|librt|ld-linux-x86-64)\.so", library)
+                of_glibc = re.match(r"(libc|libm|libdl|libpthread|librt|libutil|ld-linux-x86-64)\.so", library)
                 self.assertTrue(of_glibc or library in present, f"{file.name} needs {library}")
 
 
