@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::size_t kMaxErrors = std::size_t{64} << 10;  // all that a pipe holds
 
 /// In /tmp and short: the path of a socket has at most 107 characters, of which ssh adds 17.
 engine::Result<std::string> private_folder() {
@@ -114,10 +115,15 @@ engine::Result<std::optional<ChildEnd>> SshConnection::run(const std::string& co
 }
 
 std::string SshConnection::last_words(const std::string& otherwise) const {
-  // ssh itself may have said nothing where a program that it started did.
   constexpr std::size_t kMaxLog = std::size_t{16} << 20;
   const engine::Result<std::string> text = engine::read_file(log(), kMaxLog);
-  return last_line(text.ok() ? text.value() : std::string(), otherwise);
+  const std::string own = last_line(text.ok() ? text.value() : std::string(), "");
+  if (!own.empty()) return own;
+  // What a program said that ssh started, such as a ProxyCommand.
+  std::string errors(kMaxErrors, '\0');
+  const ssize_t count = ::read(ssh_->errors.get(), errors.data(), errors.size());
+  errors.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return last_line(errors, otherwise);
 }
 
 std::string SshConnection::lost() const {

@@ -327,7 +327,7 @@ class AgainstEachOther(Commands):
         # The tables that the window and the CSV have, too.
         self.assertRegex(text, r"(?m)^recipe\.scaling +bf16 +nvfp4 +requested$")
         self.assertRegex(text, r"(?m)^what +A +B +B / A +B is +interval +n A / B$")
-        self.assertRegex(text, r"(?m)^step +[0-9.]+ .?s +[0-9.]+ .?s +[0-9.]+  ambiguous")
+        self.assertRegex(text, r"(?m)^step +[0-9.]+ .?s +[0-9.]+ .?s +[0-9.]+  too few blocks")
         self.assertRegex(text, r"(?m)^all of fprop ")
         self.assertRegex(text, r"(?m)^A / A +[0-9.]+: odd blocks of A")
         self.assertRegex(text, r"experts +0 of 4 differ: (too few blocks \(4 blocks are too few|\d ambiguous, )")
