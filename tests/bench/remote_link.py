@@ -48,8 +48,11 @@ def main():
     one_way_ms, megabits = (float(word) for word in (sys.argv[2:] + ["25", "20"])[:2])
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
+    with open("/proc/cpuinfo") as facts:
+        cpu = next((line.split(": ", 1)[1].strip() for line in facts if line.startswith("model name")), "unknown")
+
     def row(what, **values):
-        print(json.dumps({"what": what, "one_way_ms": one_way_ms, "megabits": megabits, "version": version,
+        print(json.dumps({"what": what, "cpu": cpu, "cores": os.cpu_count(), "one_way_ms": one_way_ms, "megabits": megabits, "version": version,
                           "date": datetime.date.today().isoformat(), **values}), flush=True)
 
     with SshServer() as server, tempfile.TemporaryDirectory() as folder:
