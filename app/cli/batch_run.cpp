@@ -20,8 +20,7 @@ double steady_seconds() {
 
 engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch,
                                       const InterruptWatch& interrupt) {
-  ENGINE_ASSIGN(const std::uint64_t id, session.submit(*batch.next()));
-  static_cast<void>(id);
+  ENGINE_TRY(session.submit(*batch.next()));
   bool cancelled = false;
   auto end = session.wait(
       [](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },

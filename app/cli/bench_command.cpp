@@ -111,8 +111,7 @@ class RowWriter {
 };
 
 engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, RowWriter& writer) {
-  ENGINE_ASSIGN(const std::uint64_t id, session.submit(order));
-  static_cast<void>(id);
+  ENGINE_TRY(session.submit(order));
   bool cancelled = false;
   const InterruptWatch interrupt;
   // Rows that appear on the same terminal are its progress.

@@ -188,17 +188,17 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
 
 engine::Result<LinkEvent> WorkerSession::perform(
     Task order, const std::function<bool(const LinkEvent&)>& wanted) {
-  ENGINE_ASSIGN(const std::uint64_t id, submit(std::move(order)));
-  static_cast<void>(id);
+  ENGINE_TRY(submit(std::move(order)));
   auto end = wait(wanted, [this](const LinkStatus& status) { progress_.show(status); });
   progress_.erase();
   if (end.ok()) name_files_as_here(end.value());
   return end;
 }
 
-engine::Result<std::uint64_t> WorkerSession::submit(Task order) {
+engine::Status WorkerSession::submit(Task order) {
   if (machine_) ENGINE_TRY(machine_->send_files(order));
-  return link().submit(std::move(order));
+  link().submit(std::move(order));
+  return {};
 }
 
 void WorkerSession::name_files_as_here(LinkEvent& event) const {

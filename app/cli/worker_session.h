@@ -88,7 +88,7 @@ class WorkerSession {
   ProgressBar& progress() { return progress_; }
 
   /// Sends the input files that the order names, then the order.
-  engine::Result<std::uint64_t> submit(Task order);
+  engine::Status submit(Task order);
   /// What was measured names input files as the order did.
   void name_files_as_here(LinkEvent& event) const;
 

@@ -41,13 +41,11 @@ constexpr std::string_view kReceiveLibrary =
     "trap 'rm -rf \"$t\"' EXIT; trap 'exit 1' HUP INT TERM PIPE; mkdir \"$t/lib\" && "
     "gzip -dc >\"$t/lib/libcublasLt.so.13\" || exit 1; "
     "if [ \"$(sha256sum <\"$t/lib/libcublasLt.so.13\")\" = \"$2  -\" ]; then rm -rf \"$1\" && mv "
-    "-T "
-    "\"$t\" \"$1\"; else echo 'what arrived is not what was sent' >&2; exit 1; fi";
+    "-T \"$t\" \"$1\"; else echo 'what arrived is not what was sent' >&2; exit 1; fi";
 // Those that nobody has connected to for two days: a queue may start one later.
 constexpr std::string_view kRemoveOld =
     "for one; do if [ -n \"$(find \"$one/MANIFEST\" -mtime +1)\" ]; then rm -rf \"$one\"; fi; done";
 
-constexpr std::size_t kNameDigits = 64;
 constexpr std::uint64_t kUnpacked = 5;  // times the archive: more than was seen
 
 std::string size_words(std::uint64_t bytes) { return profiling::bytes_text(bytes); }
@@ -183,10 +181,9 @@ class Connecting {
   void remove_old_bundles() const {
     std::vector<std::string> old;
     for (const std::string& name : machine_.bundles) {
-      const bool is_name = name.size() == kNameDigits &&
-                           name.find_first_not_of("0123456789abcdef") == std::string::npos;
       const bool used = std::ranges::find(machine_.in_use, name) != machine_.in_use.end();
-      if (is_name && !used && name != bundle_.name) old.push_back(machine_.cache + '/' + name);
+      if (is_bundle_name(name) && !used && name != bundle_.name)
+        old.push_back(machine_.cache + '/' + name);
     }
     if (old.empty()) return;
     static_cast<void>(

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "app/doctor/library_versions.h"
@@ -196,9 +198,7 @@ engine::Result<WorkerBundle> read_bundle(const std::string& path) {
                       .name = note.substr(0, note.find(' ')),
                       .bytes = fs::file_size(path, error),
                       .cuda = note.find(" cuda ") != std::string::npos};
-  const bool is_name = bundle.name.size() == 64 &&
-                       bundle.name.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!error && is_name) return bundle;
+  if (!error && is_bundle_name(bundle.name)) return bundle;
   return Error{ErrorCode::Io, fmt::format("{} is not a bundle; remove it", path)};
 }
 
@@ -210,6 +210,12 @@ bool is_current(const std::string& path, const std::string& stamp) {
 
 }  // namespace
 
+bool is_bundle_name(std::string_view name) {
+  constexpr std::size_t kDigits = 64;
+  return name.size() == kDigits &&
+         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 engine::Result<WorkerBundle> make_bundle(const std::string& path,
                                          const std::function<bool()>& stop) {
   ENGINE_ASSIGN(const std::string stamp, current_stamp());
@@ -219,12 +225,10 @@ engine::Result<WorkerBundle> make_bundle(const std::string& path,
   ENGINE_ASSIGN(const std::string manifest, manifest_of(tree));
   ENGINE_TRY(write_text(tree / "MANIFEST", manifest));
   const std::string archive = staging.path() + "/archive";
-  ENGINE_ASSIGN(
-      const ChildEnd packed,
+  ENGINE_TRY(
       run_tool({"tar", "--create", "--gzip", "--file", archive, "--directory", tree.string(),
                 "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "."},
                stop));
-  static_cast<void>(packed);
   ENGINE_ASSIGN(const ChildEnd version, run_tool({worker_program(), "--version"}, stop));
   const bool cuda = version.output.find("CUDA") != std::string::npos;
   ENGINE_TRY(write_text(note_path(archive), fmt::format("{} {} {}\n", engine::sha256_of(manifest),
@@ -239,9 +243,6 @@ engine::Result<WorkerBundle> make_bundle(const std::string& path,
 }
 
 engine::Result<WorkerBundle> provide_bundle(const std::function<bool()>& stop) {
-  const std::string shipped = assets_folder() + "/worker.bundle";
-  std::error_code error;
-  if (fs::exists(shipped, error)) return read_bundle(shipped);
   ENGINE_ASSIGN(const std::string stamp, current_stamp());
   const std::string cache = user_cache_folder();
   if (cache.empty()) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "engine/model/error.h"
 
@@ -23,14 +24,16 @@ struct WorkerBundle {
   bool cuda = false;        // its worker has the CUDA backends
 };
 
+/// 64 lower-case hexadecimal digits.
+bool is_bundle_name(std::string_view name);
+
 /// Packs the worker next to this program into `path`, replacing what is there; takes seconds.
 /// Errors name the program that failed (ldd, tar) or the library that is missing.
 engine::Result<WorkerBundle> make_bundle(const std::string& path,
                                          const std::function<bool()>& stop);
 
-/// The bundle of the worker next to this program: one that ships with it
-/// (share/expertscope/worker.bundle), or one in the user's cache, made now if the worker has
-/// changed since.
+/// The bundle of the worker next to this program: one in the user's cache, made now if the worker
+/// has changed since.
 engine::Result<WorkerBundle> provide_bundle(const std::function<bool()>& stop);
 
 }  // namespace app
