@@ -17,6 +17,7 @@
 #include "app/doctor/library_versions.h"
 #include "app/doctor/recorded_gallery.h"
 #include "app/doctor/visit.h"
+#include "app/protocol/shipped_recordings.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
@@ -80,7 +81,7 @@ int list_recorded(const RecordedGallery& gallery) {
 }
 
 int show_recorded(const GalleryOptions& options) {
-  const auto gallery = open_gallery(options.file.empty() ? shipped_gallery() : options.file);
+  const auto gallery = open_gallery(options.file.empty() ? kGalleryRecording.path() : options.file);
   if (!gallery.ok()) return could_not_run(gallery.error());
   if (options.cases.empty() && !options.json) return list_recorded(gallery.value());
   int code = kHealthy;

@@ -13,6 +13,7 @@
 #include "app/controllers/request_operand.h"
 #include "app/controllers/run_estimate.h"
 #include "app/controllers/session_view.h"
+#include "app/protocol/shipped_recordings.h"
 #include "app/remote/deployment.h"
 #include "app/sweep/plan.h"
 #include "engine/input/tensor_source.h"
@@ -41,7 +42,6 @@ enum class Action {
   UseRecordedRequest,
   CloseRecording,
   OpenRecording,
-  OpenSample,
   OpenExample,
   SaveSession,
   ExportTrace,
@@ -141,6 +141,10 @@ struct SetNotes {
 struct OpenFile {
   std::string path;
 };
+/// One of the recordings that ship with the program; the page stays, if the recording has runs.
+struct OpenShipped {
+  ShippedRecording recording = kExampleRecording;
+};
 /// The request of a file becomes that of the rail; undo brings the old one back.
 struct UseRequest {
   engine::RunRequest request;
@@ -229,10 +233,10 @@ using Command =
     std::variant<Action, EditRequest, ChooseRequest, StartWorker, ConnectMachine, InspectFile,
                  SelectRun, SelectExpert, SkipThrottled, NameRun, SetNotes,
                  engine::ComparisonRequest, VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder,
-                 InterleavedOrder, OpenFile, UseRequest, UseTensor, UseDump, AnswerLongRun, AskPath,
-                 ExportReport, RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary,
-                 CancelFetch, UseLibrary, ShowPage, PresentCard, Select, PlayTour, RepeatTourStep,
-                 StatusMessage>;
+                 InterleavedOrder, OpenFile, OpenShipped, UseRequest, UseTensor, UseDump,
+                 AnswerLongRun, AskPath, ExportReport, RecordsOrder, CsvOrder, PictureOrder,
+                 CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary, ShowPage, PresentCard,
+                 Select, PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

@@ -6,6 +6,7 @@
 #include "app/doctor/opened_report.h"
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
+#include "app/protocol/shipped_recordings.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/session/session_file.h"
 
@@ -166,7 +167,8 @@ void DoctorController::show_recorded(const std::string& gallery_case) {
   wanted_case_ = gallery_case;
   state_.file_error.clear();
   if (gallery_) return show_wanted_case();
-  if (!gallery_task_.running()) gallery_task_.start([] { return open_gallery(shipped_gallery()); });
+  if (!gallery_task_.running())
+    gallery_task_.start([] { return open_gallery(kGalleryRecording.path()); });
 }
 
 void DoctorController::show_wanted_case() {

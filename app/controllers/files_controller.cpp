@@ -74,10 +74,6 @@ FileKind file_kind(const std::string& path) {
   return is_tour_file(path) ? FileKind::Tour : FileKind::Unknown;
 }
 
-std::string shipped_recording(const std::string& name) {
-  return assets_folder() + "/sessions/" + name;
-}
-
 FilesController::FilesController(const std::function<void()>& wake, RememberedFiles& remembered,
                                  Notices& notices)
     : wake_(wake),
@@ -96,13 +92,6 @@ void FilesController::open_recording(const std::string& path) {
 void FilesController::open_second(const std::string& path) {
   remember_folder_of(path);
   second_loader_.start([path] { return profiling::open_session(path); });
-}
-
-void FilesController::open_sample() {
-  const std::string path = shipped_recording();
-  std::error_code error;
-  if (fs::exists(path, error)) return open_recording(path);
-  notices_.add(Severity::Warn, "The shipped recording is not at " + engine::shown_path(path));
 }
 
 void FilesController::toggle_recording() {

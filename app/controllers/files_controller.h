@@ -20,9 +20,6 @@ enum class FileKind { Recording, Graph, Tensor, Tour, Unknown };
 /// Kind of a file by its suffix.
 FileKind file_kind(const std::string& path);
 
-/// The path of a recording in the assets.
-std::string shipped_recording(const std::string& name = "h200.session");
-
 /// Kept between starts of the window.
 struct RememberedFiles {
   std::string folder{};               // where the last file was opened or saved
@@ -42,8 +39,6 @@ class FilesController {
   FilesController(const std::function<void()>& wake, RememberedFiles& remembered, Notices& notices);
 
   void open_recording(const std::string& path);
-  /// The recording in the assets.
-  void open_sample();
   /// To compare with.
   void open_second(const std::string& path);
   /// Whatever was read since the last call.

@@ -8,6 +8,7 @@
 
 #include "app/page/tour_page.h"
 #include "app/protocol/paths.h"
+#include "app/protocol/shipped_recordings.h"
 #include "engine/input/value_json.h"
 #include "engine/model/path_text.h"
 #include "engine/model/text.h"
@@ -28,9 +29,8 @@ double now_seconds() {
 
 /// A path, or the name of a recording that ships.
 std::string recording_of(const TourStep& step) {
-  if (step.recording.empty()) return step.open_sample ? shipped_recording() : std::string();
-  return fs::path(step.recording).has_parent_path() ? step.recording
-                                                    : shipped_recording(step.recording);
+  if (step.recording.empty()) return step.open_sample ? kExampleRecording.path() : std::string();
+  return fs::path(step.recording).has_parent_path() ? step.recording : shipped_path(step.recording);
 }
 
 }  // namespace
@@ -422,7 +422,7 @@ void TourController::add_step() {
   step.view = on_screen_.view;
   if (state.from_file()) {
     const fs::path path = state.session_path();
-    const bool shipped = path == shipped_recording(path.filename().string());
+    const bool shipped = path == shipped_path(path.filename().string());
     step.recording = shipped ? path.filename().string() : fs::absolute(path).string();
     step.run = static_cast<int>(state.recorded_index());
   } else {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/protocol/shipped_recordings.h"
 #include "engine/input/presets.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/path_text.h"
@@ -17,7 +18,6 @@ constexpr const char* kRecordedRequest =
     "The rail shows a recorded request: take it over with Use as my request, or go back to your "
     "runs";
 
-constexpr const char* kExample = "h200_layer.session";
 constexpr std::size_t kExampleRun = 0;
 
 }  // namespace
@@ -103,7 +103,7 @@ void Workbench::open_recording(const std::string& path) {
 }
 
 bool Workbench::open_example() {
-  const RecordedPlace example{.path = shipped_recording(kExample), .run = kExampleRun};
+  const RecordedPlace example{.path = kExampleRecording.path(), .run = kExampleRun};
   std::error_code error;
   if (!std::filesystem::exists(example.path, error)) return false;
   returning_to_ = example;
@@ -261,14 +261,11 @@ bool Workbench::act(Action action) {
       runs.back_to_live();
       state.close_recording();
       return true;
-    case Action::OpenSample:
-      files.open_sample();
-      return true;
     case Action::OpenExample:
       if (open_example()) {
         commands_.push_back(ShowPage{Page::Numerics, "layer"});
       } else {
-        notices.add(Severity::Warn, "The example is not at " + shipped_recording(kExample));
+        notices.add(Severity::Warn, "The example is not at " + kExampleRecording.path());
       }
       return true;
     case Action::ToggleRecording:

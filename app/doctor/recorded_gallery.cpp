@@ -5,11 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/protocol/paths.h"
-
 namespace app {
-
-std::string shipped_gallery() { return assets_folder() + "/sessions/gallery.session"; }
 
 engine::Result<RecordedGallery> open_gallery(const std::string& path) {
   engine::Result<profiling::Session> opened = profiling::open_session(path);

@@ -18,9 +18,6 @@ struct RecordedGallery {
   std::map<std::string, std::shared_ptr<const profiling::RecordedVisit>> visits;  // by case
 };
 
-/// The recording that ships with the program.
-std::string shipped_gallery();
-
 /// Visits to anything else in the file are left out. NotFound says how to record one.
 engine::Result<RecordedGallery> open_gallery(const std::string& path);
 

@@ -7,7 +7,7 @@ import time
 import picture
 import pytest
 
-SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
 BELOW_TIMELINE = "performance.cards.splitter.0"
 BESIDE_EXPERTS = "performance.cards.1.splitter.0"
 

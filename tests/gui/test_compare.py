@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import picture
 
-SAMPLE = pathlib.Path(__file__).parents[2] / "assets" / "sessions" / "h200.session"
+SAMPLE = pathlib.Path(__file__).parents[2] / "assets" / "sessions" / "h200_layer.session"
 SMALL = ["--num_experts", "4", "--tokens", "256", "--n", "256", "--k", "256"]
 
 

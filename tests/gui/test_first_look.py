@@ -7,7 +7,7 @@ import pytest
 from picture import read_png
 from window_driver import Window
 
-SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
 LAYER = SAMPLE.with_name("h200_layer.session")
 
 
@@ -40,15 +40,22 @@ def test_an_eager_run_has_no_lane_named_after_a_graph(open_window):
         for c in m["controls"]))
 
 
-def test_the_shipped_recording_is_listed_next_to_open(open_window):
+def test_every_shipped_recording_is_listed_next_to_open_with_what_it_shows(open_window):
     window = open_window("--no-worker")
-    window.click("top.recent")
-    window.wait("the menu", lambda m: any(c["id"] == "recent.sample" for c in m["controls"]))
-    window.settle()
-    window.click("recent.sample")
-    window.wait("its timeline", lambda m: any(c["id"] == "performance.timeline"
-                                              for c in m["controls"]))
-    assert window.map()["state"]["from_file"]
+    files = sorted(file.name for file in SAMPLE.parent.glob("*.session"))
+    assert len(files) >= 3
+    for file in files:
+        window.click("top.recent")
+        current = window.wait("the menu", lambda m: any(c["id"] == f"shipped.{file}" for c in m["controls"]))
+        listed = [c for c in current["controls"] if c["id"].startswith("shipped.")]
+        assert sorted(c["id"].removeprefix("shipped.") for c in listed) == files
+        assert all(c["label"].startswith("Recorded on an H200: ") and len(c["label"]) > 40 for c in listed)
+        window.settle()
+        window.click(f"shipped.{file}")
+        window.wait(file, lambda m: m["state"]["from_file"] and m["state"]["session_path"].endswith("/" + file))
+        window.settle()
+        # The page that opens shows what the recording has.
+        assert window.state()["page"] == ("numerics" if file == SAMPLE.name else "graphs")
 
 
 def test_a_first_start_shows_a_layer_of_a_device_and_the_next_one_does_not(open_window, program):
@@ -68,9 +75,9 @@ def test_a_first_start_shows_a_layer_of_a_device_and_the_next_one_does_not(open_
     window.wait("figures of the live run", lambda m: any(c["id"] == "numerics.scale_histogram" for c in m["controls"]))
     # Later it is in the menu.
     window.click("top.recent")
-    window.wait("the menu", lambda m: any(c["id"] == "recent.example" for c in m["controls"]))
+    window.wait("the menu", lambda m: any(c["id"] == "shipped.h200_layer.session" for c in m["controls"]))
     window.settle()
-    window.click("recent.example")
+    window.click("shipped.h200_layer.session")
     window.wait("the example again", lambda m: m["state"]["from_file"])
     window.close_politely()
     with Window(program, window.folder, ["--worker-backend", "cpu"], first_start=True) as again:

@@ -16,7 +16,7 @@ np = pytest.importorskip("numpy")
 import picture as pictures  # noqa: E402
 from window_driver import Window  # noqa: E402
 
-SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
 REFERENCES = pathlib.Path(__file__).resolve().parent / "pictures"
 PAGES = ["performance", "numerics", "graphs", "compare"]
 THEMES = ["dark", "light"]

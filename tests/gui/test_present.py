@@ -6,7 +6,7 @@ import re
 import pytest
 
 SESSIONS = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions"
-STEP = {"caption": "Look here.", "recording": str(SESSIONS / "h200.session"), "run": 0}
+STEP = {"caption": "Look here.", "recording": str(SESSIONS / "h200_layer.session"), "run": 0}
 
 
 def line_of(current):
@@ -27,7 +27,7 @@ def has_rail(current):
 
 @pytest.fixture
 def recorded(open_window):
-    window = open_window(str(SESSIONS / "h200.session"), "--no-worker", width=1280, height=720)
+    window = open_window(str(SESSIONS / "h200_layer.session"), "--no-worker", width=1280, height=720)
     window.wait("the timeline", lambda m: "performance.timeline_card.title" in ids_of(m))
     return window
 
@@ -38,7 +38,7 @@ def test_one_card_at_a_time_and_back(recorded):
     assert has_rail(before)
     scale = before["text_scale"]
     window.key("F11")
-    wait_for_line(window, "Performance · Timeline · 1 of 6 · h200.session")
+    wait_for_line(window, "Performance · Timeline · 1 of 6 · h200_layer.session")
     current = window.wait("large text", lambda m: m["text_scale"] == pytest.approx(1.5 * scale))
     assert not has_rail(current) and "top.open" not in ids_of(current)
     assert [one for one in ids_of(current) if one.endswith("_card.title")] == [

@@ -2,7 +2,7 @@
 live ones."""
 import pathlib
 
-SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
 
 
 def value(window, name):
@@ -18,9 +18,9 @@ def open_sample(window):
     """Beside at least one live run."""
     window.wait_for_result()
     window.click("top.recent")
-    window.wait("the menu", shown("recent.sample"))
+    window.wait("the menu", shown("shipped.h200_layer.session"))
     window.settle()
-    window.click("recent.sample")
+    window.click("shipped.h200_layer.session")
     window.wait("the recording", lambda m: m["state"]["from_file"])
     window.settle()
 
@@ -103,7 +103,7 @@ def test_live_and_recorded_runs_are_found_and_named_in_one_list(open_window):
     window.key("ctrl+4")
     window.wait("the page", shown("compare.a"))
     window.choose("compare.a", "before the fix")
-    window.choose("compare.b", "h200: 1. as shipped")
+    window.choose("compare.b", "h200_layer: 1. as shipped")
     window.wait("their comparison", shown("compare.verdict"))
     # What a closed recording had is gone from the list.
     window.click("top.run")

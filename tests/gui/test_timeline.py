@@ -1,10 +1,12 @@
 """The timeline of a recording: lanes, search, steps, the strip, and zoom down to nanoseconds."""
+import contextlib
 import pathlib
 import shutil
+import sqlite3
 
 import pytest
 
-SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
 
 
 def fields(window):
@@ -24,6 +26,16 @@ def place(window):
     return int(count.replace(" ", "")) if slash else 0
 
 
+def middle_of_a_product(recording, low, high):
+    """Of the run on screen, near the middle: between its replays the device rests."""
+    with contextlib.closing(sqlite3.connect(f"file:{recording}?mode=ro", uri=True)) as file:
+        (time,), = file.execute(
+            "SELECT (start_ns + end_ns) / 2 FROM records JOIN stages USING (stage) WHERE run_id = 1 AND "
+            "name = 'wgrad' AND kind = 1 AND start_ns > ? AND end_ns < ? ORDER BY abs(start_ns - ?) LIMIT 1",
+            (low, high, (low + high) / 2))
+    return time
+
+
 @pytest.fixture
 def timeline(open_window, tmp_path):
     """The recording of an H200, with the pointer over a replay in the middle of its timeline."""
@@ -33,7 +45,9 @@ def timeline(open_window, tmp_path):
     window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
     window.settle()
     x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
-    window.at = round(0.5 * (x0 + x1)), round(y0 + 0.1 * (y1 - y0))  # the first lane
+    low, high = fields(window)["from_ns"], fields(window)["to_ns"]
+    share = (middle_of_a_product(recording, low, high) - low) / (high - low)
+    window.at = round(x0 + share * (x1 - x0)), round(y0 + 0.1 * (y1 - y0))  # the first lane
     window.xdotool("mousemove", *window.at)
     window.settle()
     return window

@@ -100,7 +100,7 @@ def test_broken_tour_is_refused_with_a_reason(open_window, tmp_path):
 
 
 def test_a_step_selects_ranges(open_window, tmp_path):
-    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
     tour = tmp_path / "ranges.json"
     step = {"caption": "Look here.", "recording": str(sample), "run": 0}
     tour.write_text(json.dumps({"title": "Ranges", "steps": [
@@ -131,8 +131,8 @@ def selected_time(current):
 
 def test_a_selection_of_a_tour_does_not_outlast_its_step(open_window, tmp_path):
     """Neither on a page that the tour leaves, nor on its own page, nor after the tour."""
-    sample = tmp_path / "h200.session"
-    shutil.copy(TOURS.parent / "sessions" / "h200.session", sample)
+    sample = tmp_path / "h200_layer.session"
+    shutil.copy(TOURS.parent / "sessions" / "h200_layer.session", sample)
     tour = tmp_path / "ranges.json"
     step = {"caption": "Look here.", "recording": str(sample), "run": 0}
     selects = {"page": "performance", "select": {"timeline_ms": [10, 50], "expert": 5}, **step}
@@ -159,7 +159,7 @@ def test_a_selection_of_a_tour_does_not_outlast_its_step(open_window, tmp_path):
 
 def test_a_step_selects_an_expert(open_window, tmp_path):
     tour = tmp_path / "expert.json"
-    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
     tour.write_text(json.dumps({"title": "Expert", "steps": [
         {"name": "1", "caption": "This one.", "page": "numerics", "recording": str(sample),
          "run": 0, "select": {"expert": 5}},
@@ -217,7 +217,7 @@ def say(window, words):
 
 
 def test_a_kept_tour_plays_what_was_selected(open_window, tmp_path):
-    shipped = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    shipped = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
     # A copy: the tour is written next to it.
     sample = pathlib.Path(shutil.copy(shipped, tmp_path))
     window = open_window(str(sample), "--no-worker", width=1600, height=1000)

@@ -124,8 +124,8 @@ def test_shipped_recording_opens_from_graphs(open_window):
     window.click("graphs.open_sample")
     window.wait("the recording's graph", lambda m: any(
         c["id"] == "graphs.matrix" and "graph=true" in c["value"] for c in m["controls"]))
-    assert window.control("graphs.checks")["value"] == "checks=6;wrong=0"
-    assert "Mixtral" in window.control("top.run")["value"]
+    assert window.control("graphs.checks")["value"] == "checks=36;wrong=0"
+    assert "DeepSeek-V3" in window.control("top.run")["value"]
 
 
 PRESSED = {"button", "checkbox", "combo", "drag", "input", "tab", "option"}
@@ -147,7 +147,7 @@ def overlapping(controls):
 @pytest.mark.parametrize("width,height,scale", [(1280, 800, 1), (1280, 800, 2), (2560, 1440, 1.5),
                                                 (1000, 700, 1.4)])
 def test_no_controls_overlap(open_window, width, height, scale):
-    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
     window = open_window(str(sample), "--no-worker", "--text-scale", str(scale), width=width,
                          height=height)
     window.wait("recording", lambda m: m["state"]["from_file"])

@@ -369,7 +369,7 @@ class Run(CommandLine):
 
     def test_the_shipped_recording_exports_everything_it_has(self):
         here = os.path.dirname(__file__)
-        self.ok("export", os.path.join(here, "../../assets/sessions/h200.session"), "--csv", self.path("csv"))
+        self.ok("export", os.path.join(here, "../../assets/sessions/h200_layer.session"), "--csv", self.path("csv"))
         for table in ("comparisons", "recipe_steps", "power", "memory", "expert_times"):
             with open(os.path.join(self.path("csv"), table + ".csv")) as file:
                 self.assertGreater(len(file.readlines()), 5, table)

@@ -95,7 +95,7 @@ class Exported(unittest.TestCase):
         cpu = os.path.join(cls.folder.name, "cpu.session")
         call("run", "--worker-backend", "cpu", "--num_experts", 4, "--tokens", 64, "--n", 64, "--k", 256,
              "--iterations", 5, "--record", cpu, "--with_history", 3)
-        cls.sessions = [os.path.join(ASSETS, "sessions", "h200.session"), cpu]
+        cls.sessions = [os.path.join(ASSETS, "sessions", "h200_layer.session"), cpu]
 
     @classmethod
     def tearDownClass(cls):

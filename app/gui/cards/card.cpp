@@ -12,6 +12,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "app/protocol/shipped_recordings.h"
 #include "engine/model/text.h"
 #include "profiling/export/csv.h"
 
@@ -453,12 +454,12 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
   struct WayOut {
     const char* id;  // after the panel's
     const char* label;
-    Action action;
+    Command command;
   };
   const SessionView& view = context.view;
-  const WayOut way = view.from_file ? WayOut{".live", "Back to my runs", Action::BackToLive}
-                     : view.no_worker
-                         ? WayOut{".sample", "Open the shipped recording", Action::OpenSample}
+  const WayOut way = view.from_file   ? WayOut{".live", "Back to my runs", Action::BackToLive}
+                     : view.no_worker ? WayOut{".sample", "Open the shipped recording",
+                                               OpenShipped{kExampleRecording}}
                      : view.link.state == LinkState::Lost
                          ? WayOut{".start_worker", "Start new worker", Action::ReplaceWorker}
                          : WayOut{".run_now", "Run now", Action::Run};
@@ -466,7 +467,7 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
   const auto [title, sentence] = no_run(view);
   if (draw_empty(context, size, title, sentence, (what + std::string(way.id)).c_str(),
                  waits ? nullptr : way.label)) {
-    context.commands.push_back(way.action);
+    context.commands.push_back(way.command);
   }
   const ImVec2 at = ImGui::GetItemRectMin();
   controls::record(context, (what + std::string(".no_run")).c_str(), "Why there is no run", "text",

@@ -13,6 +13,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "app/protocol/shipped_recordings.h"
 
 namespace app {
 namespace {
@@ -133,7 +134,7 @@ void ComparePanel::draw_nothing(const PanelContext& context, const Area& area) {
                    "Open a recording with two or more runs, or one to compare with the current "
                    "run. A recording ships with the program.",
                    "compare.sample", "Open the shipped recording")) {
-      context.commands.push_back(Action::OpenSample);
+      context.commands.push_back(OpenShipped{kExampleRecording});
     }
     return;
   }

@@ -8,6 +8,7 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/protocol/shipped_recordings.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/document/columns.h"
 #include "profiling/document/run_tables.h"
@@ -100,7 +101,7 @@ void ReplaysView::draw_no_graph(const PanelContext& context, ImVec2 size) {
                     {.tooltip = "A recording that ships with the program: graph replays with "
                                 "their nodes, no GPU needed to look at it",
                      .width = button_width})) {
-    context.commands.push_back(Action::OpenSample);
+    context.commands.push_back(OpenShipped{kExampleRecording});
   }
 }
 

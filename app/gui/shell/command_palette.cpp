@@ -20,6 +20,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/keys.h"
 #include "app/gui/theme/text.h"
+#include "app/protocol/shipped_recordings.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
@@ -274,6 +275,14 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                      .title = "Numerics: Channels",
                      .words = "outlier channel column row amax massive activation",
                      .command = ShowPage{Page::Numerics, "channels"}});
+  for (const ShippedRecording& one : kShippedRecordings) {
+    if (one == kExampleRecording) continue;  // has an action of its own
+    entries.push_back({.id = fmt::format("shipped.{}", one.file),
+                       .group = "File",
+                       .title = fmt::format("Open a shipped recording: {}", one.shows),
+                       .words = "example sample demo h200 gpu",
+                       .command = OpenShipped{one}});
+  }
   for (const TourController::Named& tour : workbench.tours.shipped()) {
     entries.push_back({.id = "tour." + tour.title,
                        .group = "Tour",

@@ -202,6 +202,7 @@ void Shell::carry_out(const Command& command) {
                  [&](const SweepOrder& order) { runs.start(order); },
                  [&](const InterleavedOrder& order) { runs.start(order); },
                  [&](const OpenFile& order) { workbench_.open_file(order.path); },
+                 [&](const OpenShipped& order) { files.open_recording(order.recording.path()); },
                  [&](const UseRequest& order) { workbench_.use_request(order); },
                  [&](const UseTensor& order) { workbench_.use_tensor(order); },
                  [&](const UseDump& order) { workbench_.use_dump(order); },

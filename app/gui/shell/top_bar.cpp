@@ -10,19 +10,20 @@
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/keys.h"
 #include "app/gui/theme/text.h"
+#include "app/protocol/shipped_recordings.h"
 #include "engine/model/path_text.h"
 
 namespace app {
 namespace {
 
 /// The menu beside Open: files opened before (missing ones dimmed, with the reason), the shipped
-/// recording and tours.
+/// recordings and tours.
 void draw_recent(const PanelContext& context, const TopBarState& state, float width) {
   const Theme& theme = context.theme;
   const std::vector<RecentFile>& files = state.recent;
   if (controls::button(
           context, "top.recent", "v",
-          {.tooltip = "Files opened before, the shipped recording, a page to share, and tours",
+          {.tooltip = "Files opened before, the shipped recordings, a page to share, and tours",
            .width = width})) {
     context.commands.push_back(CheckRecentFiles{});
     ImGui::OpenPopup("##recent");
@@ -44,12 +45,14 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
     }
   }
   if (!files.empty()) ImGui::Separator();
-  if (controls::menu_item(context, "recent.example",
-                          "Example: an expert layer recorded on an H200")) {
-    context.commands.push_back(Action::OpenExample);
-  }
-  if (controls::menu_item(context, "recent.sample", "Example: a linear step recorded on an H200")) {
-    context.commands.push_back(Action::OpenSample);
+  for (const ShippedRecording& one : kShippedRecordings) {
+    if (!controls::menu_item(context, fmt::format("shipped.{}", one.file).c_str(),
+                             fmt::format("Recorded on an H200: {}", one.shows).c_str())) {
+      continue;
+    }
+    // The example has a page of its own to begin with.
+    context.commands.push_back(one == kExampleRecording ? Command(Action::OpenExample)
+                                                        : Command(OpenShipped{one}));
   }
   if (controls::menu_item(context, "recent.export_page", kExportPageTitle,
                           state.page_refusal.empty(), state.page_refusal.c_str())) {

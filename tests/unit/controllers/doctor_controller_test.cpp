@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "app/controllers/files_controller.h"
+#include "app/protocol/shipped_recordings.h"
 
 namespace app {
 namespace {
@@ -50,7 +50,7 @@ TEST_F(DoctorControllerTest, ARunWithoutAGraphDoesNotGetTheReportOfTheRunBeforeI
 }
 
 TEST_F(DoctorControllerTest, AnOpenedRecordingShowsWhatItsVisitHasProved) {
-  doctor_.open(shipped_recording("workspace_bug.session"));
+  doctor_.open(kWorkspaceRecording.path());
   wait_for_wakes(1);
   ASSERT_NE(doctor_.state().file_report, nullptr) << doctor_.state().file_error;
   const profiling::DoctorReport& report = *doctor_.state().file_report;

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 
+#include "app/protocol/shipped_recordings.h"
 #include "tests/unit/controllers/files_fixture.h"
 
 namespace app {
@@ -49,7 +50,7 @@ TEST_F(FilesControllerTest, ARecordingOfNothingLeavesNoFile) {
 TEST_F(FilesControllerTest, NothingIsWrittenBesideTheRecordingsThatShip) {
   files_.remember_folder(path("mine.session"));
   EXPECT_EQ(fs::path(files_.dated_path("picture", ".png")).parent_path(), folder_);
-  files_.remember_folder(shipped_recording());
+  files_.remember_folder(kExampleRecording.path());
   EXPECT_EQ(fs::path(files_.dated_path("picture", ".png")).parent_path(), fs::current_path());
 }
 
@@ -69,14 +70,14 @@ TEST_F(FilesControllerTest, ARunMadeByItselfThatIsNoLongerAmongTheLiveOnesIsNotT
 }
 
 TEST_F(FilesControllerTest, NotesOnARecordingThatShipsStayInTheWindow) {
-  auto shipped = profiling::open_session(shipped_recording());
+  auto shipped = profiling::open_session(kExampleRecording.path());
   ASSERT_TRUE(shipped.ok()) << shipped.error().message;
   state_.open_recording(std::move(shipped).value());
-  const auto before = fs::last_write_time(shipped_recording());
+  const auto before = fs::last_write_time(kExampleRecording.path());
   files_.save_notes(state_, {});
   ASSERT_TRUE(tick_until([&] { return !notices_.status_message().empty(); }));
   EXPECT_THAT(notices_.status_message(), HasSubstr("The notes stay in this window: "));
-  EXPECT_EQ(fs::last_write_time(shipped_recording()), before);
+  EXPECT_EQ(fs::last_write_time(kExampleRecording.path()), before);
 }
 
 TEST_F(FilesControllerTest, WhatTheWindowHasForgottenIsNoLongerKnownToBeInAFile) {

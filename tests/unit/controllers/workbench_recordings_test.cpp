@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "app/controllers/run_names.h"
+#include "app/protocol/shipped_recordings.h"
 #include "profiling/hazards/model/names.h"
 #include "tests/unit/controllers/workbench_fixture.h"
 
@@ -195,14 +196,14 @@ TEST_F(RecordingTest, ALiveRunIsSavedWithItsName) {
 
 TEST_F(WorkbenchTest, ARecordingThatShipsIsNotChangedByAName) {
   open("");
-  workbench_->open_recording(shipped_recording());
+  workbench_->open_recording(kExampleRecording.path());
   ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
-  const auto before = fs::last_write_time(shipped_recording());
+  const auto before = fs::last_write_time(kExampleRecording.path());
   workbench_->name_run("mine");
   ASSERT_TRUE(tick_until([&] {
     return workbench_->notices.status_message().starts_with("The name stays in this window: ");
   }));
-  EXPECT_EQ(fs::last_write_time(shipped_recording()), before);
+  EXPECT_EQ(fs::last_write_time(kExampleRecording.path()), before);
   EXPECT_EQ(workbench_->view().name_of(state().shown()), "mine");
 }
 
@@ -273,7 +274,7 @@ TEST_F(WorkbenchTest, ARecordedVisitShowsItsRequestAndItsMachine) {
 
 TEST_F(WorkbenchTest, AVisitToTheGalleryLeavesTheUsersRequest) {
   open("");
-  workbench_->open_recording(shipped_recording("workspace_bug.session"));
+  workbench_->open_recording(kWorkspaceRecording.path());
   ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
   EXPECT_FALSE(workbench_->view().recorded_request);
   ASSERT_NE(workbench_->view().recorded_device, nullptr);

@@ -57,8 +57,9 @@ TEST(SessionOperations, ComeBackAndAreNamedForThoseWhoQuery) {
 }
 
 TEST(SessionOperations, RecordingsFromBeforeHaveNone) {
-  for (const char* name : {"assets/sessions/h200", "tests/unit/session/former/h200_layer",
-                           "assets/sessions/gallery", "assets/sessions/workspace_bug"}) {
+  for (const char* name :
+       {"tests/unit/session/former/h200_linear", "tests/unit/session/former/h200_layer",
+        "assets/sessions/gallery", "assets/sessions/workspace_bug"}) {
     const engine::Result<Session> session =
         open_session(std::string(EXPERTSCOPE_SOURCE "/") + name + ".session");
     ASSERT_TRUE(session.ok()) << session.error().message;

@@ -90,9 +90,9 @@ TEST(SessionTensors, AFormerLayerHasTheNumbersOfItsFormerTables) {
   EXPECT_EQ(engine::statistics_of(result, StepTensor::DH)->underflowed, 52518U);
 }
 
-TEST(SessionTensors, AShippedLinearStepHasTheNumbersOfItsFormerTables) {
+TEST(SessionTensors, AFormerLinearStepHasTheNumbersOfItsFormerTables) {
   const engine::Result<Session> session =
-      open_session(EXPERTSCOPE_SOURCE "/assets/sessions/h200.session");
+      open_session(EXPERTSCOPE_SOURCE "/tests/unit/session/former/h200_linear.session");
   ASSERT_TRUE(session.ok()) << session.error().message;
   const engine::RunResult& result = session.value().runs.at(0).result;
   ASSERT_FALSE(result.backward);
