@@ -7,6 +7,8 @@ import sqlite3
 import pytest
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200_layer.session"
+# Without pauses between replays, and from before records had registers and calls.
+FORMER = SAMPLE.parents[2] / "tests" / "unit" / "session" / "former" / "h200_linear.session"
 
 
 def fields(window):
@@ -26,31 +28,40 @@ def place(window):
     return int(count.replace(" ", "")) if slash else 0
 
 
-def middle_of_a_product(recording, low, high):
+def middle_of_a_product(recording, stage, low, high):
     """Of the run on screen, near the middle: between its replays the device rests."""
     with contextlib.closing(sqlite3.connect(f"file:{recording}?mode=ro", uri=True)) as file:
         (time,), = file.execute(
             "SELECT (start_ns + end_ns) / 2 FROM records JOIN stages USING (stage) WHERE run_id = 1 AND "
-            "name = 'wgrad' AND kind = 1 AND start_ns > ? AND end_ns < ? ORDER BY abs(start_ns - ?) LIMIT 1",
-            (low, high, (low + high) / 2))
+            "name = ? AND kind = 1 AND start_ns > ? AND end_ns < ? ORDER BY abs(start_ns - ?) LIMIT 1",
+            (stage, low, high, (low + high) / 2))
     return time
 
 
-@pytest.fixture
-def timeline(open_window, tmp_path):
-    """The recording of an H200, with the pointer over a replay in the middle of its timeline."""
-    recording = tmp_path / SAMPLE.name
-    shutil.copy(SAMPLE, recording)  # Exported files are written next to it.
+def timeline_of(sample, stage, open_window, tmp_path):
+    """The recording of an H200, with the pointer over a product in the middle of its timeline."""
+    recording = tmp_path / sample.name
+    shutil.copy(sample, recording)  # Exported files are written next to it.
     window = open_window(str(recording), "--no-worker")
     window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
     window.settle()
     x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
     low, high = fields(window)["from_ns"], fields(window)["to_ns"]
-    share = (middle_of_a_product(recording, low, high) - low) / (high - low)
+    share = (middle_of_a_product(recording, stage, low, high) - low) / (high - low)
     window.at = round(x0 + share * (x1 - x0)), round(y0 + 0.1 * (y1 - y0))  # the first lane
     window.xdotool("mousemove", *window.at)
     window.settle()
     return window
+
+
+@pytest.fixture
+def timeline(open_window, tmp_path):
+    return timeline_of(SAMPLE, "wgrad", open_window, tmp_path)
+
+
+@pytest.fixture
+def former(open_window, tmp_path):
+    return timeline_of(FORMER, "fprop", open_window, tmp_path)
 
 
 def press(window, *keys):
@@ -269,8 +280,9 @@ def test_the_selected_range_is_exported(timeline):
     timeline.click("performance.timeline_card.menu.export_trace")
     events = json.loads(accept("trace-").read_text())["traceEvents"]
     slices = [e for e in events if e["ph"] == "X" and e.get("cat") != "iteration"]
-    names = {row["name"] for row in rows}
-    assert len([e for e in slices if e["name"] in names and e["pid"] == 1]) == count
+    # A slice is named by what it writes where that is known ("fprop up"); its category is the stage.
+    stages = {row["stage"] for row in rows}
+    assert len([e for e in slices if e["cat"] in stages and e["pid"] == 1]) == count
 
 
 def test_lanes_are_pinned_and_hidden(timeline):
@@ -312,12 +324,12 @@ def details(window):
     return {"": lines[0], **dict(line.split("\t", 1) for line in lines[1:])}
 
 
-def test_a_clicked_record_shows_its_details(timeline):
-    assert details(timeline) is None
-    press(timeline, "w", "w", "w", "w")
-    timeline.xdotool("click", 1)
-    timeline.wait("its details", lambda m: details(timeline) is not None)
-    shown = details(timeline)
+def test_a_clicked_record_shows_its_details(former):
+    assert details(former) is None
+    press(former, "w", "w", "w", "w")
+    former.xdotool("click", 1)
+    former.wait("its details", lambda m: details(former) is not None)
+    shown = details(former)
     assert shown[""].startswith("nvjet_sm90_qqtst_128x128_")
     assert shown["stage"] == "fprop, layer 0"
     assert shown["grid"] == "2 x 66" and shown["block"] == "384 threads"
@@ -328,30 +340,30 @@ def test_a_clicked_record_shows_its_details(timeline):
     assert "the host range 'iteration'" in shown["launched by"]
     # Keys go on to the next record, and the details with them.
     start = shown["start"]
-    step(timeline, "period", lambda a, b: b["record"] != a["record"])
-    timeline.wait("the next one's", lambda m: details(timeline)["start"] != start)
-    timeline.click("performance.details.copy")
-    timeline.wait("what was copied", lambda m: any(
+    step(former, "period", lambda a, b: b["record"] != a["record"])
+    former.wait("the next one's", lambda m: details(former)["start"] != start)
+    former.click("performance.details.copy")
+    former.wait("what was copied", lambda m: any(
         c["value"].startswith("Copied the details of ") for c in m["controls"]))
-    timeline.click("performance.details.close")
-    timeline.wait("no details", lambda m: details(timeline) is None)
-    timeline.settle()
-    timeline.xdotool("mousemove", *timeline.at)
-    step(timeline, "period", lambda a, b: b["record"] != a["record"])
-    timeline.wait("the next one's", lambda m: details(timeline) is not None)
+    former.click("performance.details.close")
+    former.wait("no details", lambda m: details(former) is None)
+    former.settle()
+    former.xdotool("mousemove", *former.at)
+    step(former, "period", lambda a, b: b["record"] != a["record"])
+    former.wait("the next one's", lambda m: details(former) is not None)
 
 
-def test_a_clicked_host_event_shows_its_details(timeline):
-    press(timeline, "w", "w", "w", "w")
-    stages = fields_of_lanes(timeline).index("host stages")
-    _, y0, _, y1 = timeline.control(f"performance.lane.{stages}")["rect"]
-    timeline.xdotool("mousemove", timeline.at[0], round(0.5 * (y0 + y1)))
-    timeline.settle()
-    timeline.xdotool("click", 1)
-    timeline.wait("its details", lambda m: details(timeline) is not None)
-    assert details(timeline)[""] == "iteration"
-    assert details(timeline)["kind"] == "stage range"
-    assert "record" not in fields(timeline)
+def test_a_clicked_host_event_shows_its_details(former):
+    press(former, "w", "w", "w", "w")
+    stages = fields_of_lanes(former).index("host stages")
+    _, y0, _, y1 = former.control(f"performance.lane.{stages}")["rect"]
+    former.xdotool("mousemove", former.at[0], round(0.5 * (y0 + y1)))
+    former.settle()
+    former.xdotool("click", 1)
+    former.wait("its details", lambda m: details(former) is not None)
+    assert details(former)[""] == "iteration"
+    assert details(former)["kind"] == "stage range"
+    assert "record" not in fields(former)
 
 
 def fields_of_lanes(window):

@@ -87,7 +87,7 @@ def is_non_kernel_event(event):
 
 
 class Exported(unittest.TestCase):
-    """The shipped recording of an H200, and a run on this machine's CPU whose spans name experts."""
+    """A former recording of an H200 (a linear step), and a run on this machine's CPU whose spans name experts."""
 
     @classmethod
     def setUpClass(cls):
@@ -95,7 +95,7 @@ class Exported(unittest.TestCase):
         cpu = os.path.join(cls.folder.name, "cpu.session")
         call("run", "--worker-backend", "cpu", "--num_experts", 4, "--tokens", 64, "--n", 64, "--k", 256,
              "--iterations", 5, "--record", cpu, "--with_history", 3)
-        cls.sessions = [os.path.join(ASSETS, "sessions", "h200_layer.session"), cpu]
+        cls.sessions = [os.path.join(os.path.dirname(__file__), "../unit/session/former/h200_linear.session"), cpu]
 
     @classmethod
     def tearDownClass(cls):
@@ -134,9 +134,10 @@ class Exported(unittest.TestCase):
         self.assertGreater(joined[1] * joined[2] * joined[3], 0)
         # Chosen runs alone, in the order that was asked for.
         part = os.path.join(self.folder.name, "part.session")
-        call("export", self.sessions[0], "--session", part, "--runs", "3,1")
+        layer = os.path.join(ASSETS, "sessions", "h200_layer.session")
+        call("export", layer, "--session", part, "--runs", "3,1")
         ids = {}
-        for path in (self.sessions[0], part):
+        for path in (layer, part):
             with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
                 ids[path] = [row[0] for row in db.execute("SELECT wall_clock_ms FROM runs ORDER BY run_id")]
         whole, chosen = ids.values()
