@@ -17,7 +17,7 @@ TOUR = ROOT / "assets" / "tours" / "workspace_bug.json"
 PICTURE = ROOT / "assets" / "pictures" / "tour.gif"
 SIZE = (1120, 800)  # a README is about 900 pixels wide
 SECONDS = 20
-COLOURS = 255
+COLOURS = 150
 
 
 def frames_of(program, folder):
