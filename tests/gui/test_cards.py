@@ -311,7 +311,7 @@ def test_the_kernels_card_shows_what_the_step_consists_of(page):
     page.wait("the operations", lambda m: "performance.operations_card" in shown(page))
     assert shown(page) == cards - {"performance.kernels_card"} | {"performance.operations_card"}
     rows = [c["label"] for c in page.map()["controls"] if c["id"].startswith("performance.operations.row.")]
-    assert "Y = X W^T" in " ".join(rows), rows
+    assert "H = X Wup^T" in " ".join(rows), rows
     assert rows[0].startswith("fill arrays"), "in the order of their launches"
     page.click("performance.work.0")
     page.wait("the kernels", lambda m: shown(page) == cards)
