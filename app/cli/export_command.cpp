@@ -15,6 +15,7 @@
 #include "app/cli/terminal.h"
 #include "app/controllers/run_names.h"
 #include "engine/input/free_output.h"
+#include "engine/model/counted.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/replaced_file.h"
 #include "profiling/session/session_file.h"
@@ -46,9 +47,9 @@ profiling::TraceChoice choice_of(const ExportOptions& options) {
 
 engine::Status write_page(const profiling::Session& session, const ExportOptions& options) {
   if (options.run > std::ssize(session.runs)) {
-    return engine::Error{
-        engine::ErrorCode::InvalidArgument,
-        fmt::format("--run is {}; {} has {} runs", options.run, session.path, session.runs.size())};
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("--run is {}; {} has {}", options.run, session.path,
+                                     engine::counted(session.runs.size(), "run"))};
   }
   PageContent content = page_content(
       session, [](const profiling::RecordedRun& run) -> std::string_view { return run.name; });
@@ -69,9 +70,9 @@ engine::Status write_joined(profiling::Session session, const ExportOptions& opt
     std::vector<profiling::RecordedRun> chosen;
     for (const int run : options.runs) {
       if (run > std::ssize(session.runs)) {
-        return engine::Error{
-            engine::ErrorCode::InvalidArgument,
-            fmt::format("--runs has {}; {} has {} runs", run, session.path, session.runs.size())};
+        return engine::Error{engine::ErrorCode::InvalidArgument,
+                             fmt::format("--runs has {}; {} has {}", run, session.path,
+                                         engine::counted(session.runs.size(), "run"))};
       }
       chosen.push_back(session.runs[static_cast<std::size_t>(run - 1)]);
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/doctor/report_words.h"
+#include "engine/model/counted.h"
 #include "profiling/document/columns.h"
 #include "profiling/document/markdown.h"
 #include "profiling/hazards/model/names.h"
@@ -36,7 +37,8 @@ constexpr std::size_t kShownParts = 12;
 
 std::string graph_text(const profiling::GraphSnapshot& graph) {
   std::string text =
-      fmt::format("{}: {} nodes, {} edges", graph.name, graph.nodes.size(), graph.edges.size());
+      fmt::format("{}: {}, {}", graph.name, engine::counted(graph.nodes.size(), "node"),
+                  engine::counted(graph.edges.size(), "edge"));
   if (graph.variant_of >= 0) text += fmt::format(", captured again with other {}", graph.changed);
   if (graph.degraded) text += ", from a text file: no arguments, no memory";
   if (graph.failure.code != 0) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/model/counted.h"
 #include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/rules/diagnosis.h"
@@ -81,10 +82,6 @@ std::string title_of_first(const DoctorReport& report, Confidence confidence) {
   return title;
 }
 
-std::string several(std::ptrdiff_t number, const char* noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
-
 std::string cure_of(const DoctorReport& report) {
   std::vector<profiling::NodeRef> nodes;
   for (const profiling::MovedMemory& moved : report.smallest_cure) nodes.push_back(moved.node);
@@ -118,12 +115,13 @@ std::string by_rules_alone(const DoctorReport& report) {
   const std::ptrdiff_t likely = count(report, Confidence::Likely);
   const std::ptrdiff_t possible = count(report, Confidence::Possible);
   if (likely > 0) {
-    return fmt::format("The rules find {}, not yet proved: {}.", several(likely, "likely hazard"),
+    return fmt::format("The rules find {}, not yet proved: {}.",
+                       engine::counted(likely, "likely hazard"),
                        title_of_first(report, Confidence::Likely));
   }
   if (possible > 0) {
     return fmt::format("The rules find nothing likely, and {}: {}.",
-                       several(possible, "possible hazard"),
+                       engine::counted(possible, "possible hazard"),
                        title_of_first(report, Confidence::Possible));
   }
   return "The rules find nothing wrong with this graph; only experiments can "
@@ -138,9 +136,9 @@ std::string no_graph_bug(const ExperimentRecord& eager) {
 std::string proved(const DoctorReport& report) {
   const std::ptrdiff_t number = count(report, Confidence::Proved);
   const std::string title = title_of_first(report, Confidence::Proved);
-  std::string text =
-      number == 1 ? fmt::format("Proved: {}", title)
-                  : fmt::format("{} are proved, the first: {}", several(number, "finding"), title);
+  std::string text = number == 1 ? fmt::format("Proved: {}", title)
+                                 : fmt::format("{} are proved, the first: {}",
+                                               engine::counted(number, "finding"), title);
   if (!report.smallest_cure.empty()) text += "; replays are right " + cure_of(report);
   return sentence(std::move(text));
 }
@@ -157,7 +155,8 @@ std::string unexplained(const DoctorReport& report, const ExperimentRecord& plai
     const Confidence best =
         count(report, Confidence::Likely) > 0 ? Confidence::Likely : Confidence::Possible;
     return sentence(fmt::format("{}, and none of {} could be proved to be the cause; the first: {}",
-                                symptom, several(open, "finding"), title_of_first(report, best)));
+                                symptom, engine::counted(open, "finding"),
+                                title_of_first(report, best)));
   }
   const bool tried = find_record(report, [](const Experiment& experiment) {
                        return !experiment.moved.empty();
@@ -205,7 +204,7 @@ std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
   const std::ptrdiff_t open =
       count(report, Confidence::Likely) + count(report, Confidence::Possible);
   std::string text = fmt::format("{} equal the eager launches bit for bit",
-                                 several(plain.experiment.replays, "replay"));
+                                 engine::counted(plain.experiment.replays, "replay"));
   std::vector<std::string> also;
   if (changed != nullptr && changed->outcome.verdict == Verdict::Right) {
     also.emplace_back("with other inputs");
@@ -214,7 +213,7 @@ std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
     also.emplace_back("with the inputs in other memory");
   }
   if (!also.empty()) text += fmt::format(", {} too", fmt::join(also, " and "));
-  if (open > 0) text += fmt::format("; {} still open", several(open, "finding"));
+  if (open > 0) text += fmt::format("; {} still open", engine::counted(open, "finding"));
   return sentence(std::move(text));
 }
 

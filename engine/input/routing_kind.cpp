@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/input/routing_names.h"
+#include "engine/model/counted.h"
 #include "engine/model/path_text.h"
 
 namespace engine {
@@ -59,10 +60,6 @@ AllowedKinds kinds_of_values(const IntegerTable& table) {
 }
 
 bool are_layers(std::int64_t dimension) { return dimension > 0 && dimension <= kMaxRecordedLayers; }
-
-std::string counted(std::int64_t n, const char* one) {
-  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
-}
 
 /// The dimensions as `numbers` reads them.
 std::string reading_words(RoutingNumbers numbers, const std::vector<std::int64_t>& shape) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/model/counted.h"
 #include "engine/model/projections.h"
 #include "profiling/document/channel_words.h"
 #include "profiling/document/headline.h"
@@ -25,6 +26,8 @@
 namespace profiling {
 namespace {
 
+using engine::counted;
+
 constexpr std::size_t kSlowestSteps = 5;
 constexpr std::array kLevels = {"every node traced", "graph launches traced", "nothing traced"};
 
@@ -32,9 +35,20 @@ constexpr std::array kLevels = {"every node traced", "graph launches traced", "n
 std::string samples_text(std::vector<double> durations_ns) {
   const std::string precision = median_precision(durations_ns);
   const Distribution time = summarize(std::move(durations_ns));
-  return fmt::format("median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {} samples", time.median / 1e6,
+  return fmt::format("median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {}", time.median / 1e6,
                      precision.empty() ? "" : " " + precision, time.p5 / 1e6, time.p95 / 1e6,
-                     count_text(time.n));
+                     counted(time.n, "sample"));
+}
+
+std::string algorithm_text(const engine::AlgorithmChoice& choice) {
+  if (choice.candidates == 0) return "the library's first choice, not timed";
+  const std::string timed = counted(choice.candidates, "algorithm") + " timed";
+  const std::string first = duration_text(1e3 * choice.first_us);
+  if (choice.chosen == 0) {
+    return fmt::format("{}, the library's first choice won: {}", timed, first);
+  }
+  return fmt::format("{}, number {} of the library's order won: {} instead of its first's {}",
+                     timed, choice.chosen + 1, duration_text(1e3 * choice.chosen_us), first);
 }
 
 class RunWriter {
@@ -69,9 +83,10 @@ class RunWriter {
   void settings(const std::string& summary) {
     const engine::ShapeSpec& shape = result_.effective.shape;
     add_subject(document_, summary, result_.device);
-    document_.fact("shape", fmt::format("{}{} experts, {} rows, n {}, k {}",
+    document_.fact("shape", fmt::format("{}{}, {}, n {}, k {}",
                                         shape.preset.empty() ? "" : shape.preset + ": ",
-                                        shape.num_experts, shape.rows, shape.n, shape.k));
+                                        counted(shape.num_experts, "expert"),
+                                        counted(shape.rows, "row"), shape.n, shape.k));
     for (const engine::Deviation& one : result_.deviations) {
       document_.fact("deviation", fmt::format("{}: {} instead of {}: {}", one.field, one.effective,
                                               one.requested, one.reason));
@@ -88,8 +103,9 @@ class RunWriter {
     if (times.throttled_count > 0) {
       document_.fact(
           "throttled",
-          fmt::format("{} of {} samples ({}){}", count_text(times.throttled_count),
-                      count_text(times.durations_ns.size()), clock_reason_names(times.reasons),
+          fmt::format("{} of {} ({}){}", count_text(times.throttled_count),
+                      counted(times.durations_ns.size(), "sample"),
+                      clock_reason_names(times.reasons),
                       times.mixed() ? "; without them: " + samples_text(times.counted_ns(true))
                                     : std::string()));
     }
@@ -110,12 +126,10 @@ class RunWriter {
     for (const engine::RecordedStep& step : steps) dropped += step.dropped;
     document_.fact(
         "routing",
-        fmt::format("{}; layer {} of {}, {} of {} steps{}", recorded.source,
-                    result_.effective.routing.layer, recorded.layers, count_text(steps.size()),
-                    count_text(recorded.file_steps),
-                    dropped == 0 ? ""
-                                 : fmt::format(", {} choice{} without an expert",
-                                               count_text(dropped), dropped == 1 ? "" : "s")));
+        fmt::format(
+            "{}; layer {} of {}, {} of {}{}", recorded.source, result_.effective.routing.layer,
+            recorded.layers, count_text(steps.size()), counted(recorded.file_steps, "step"),
+            dropped == 0 ? "" : fmt::format(", {} without an expert", counted(dropped, "choice"))));
     if (steps.size() < 2) return;
     const auto reached = std::ranges::count_if(
         steps, [](const engine::RecordedStep& step) { return step.visits > 0; });
@@ -170,11 +184,10 @@ class RunWriter {
 
   void trace() {
     for (const engine::AlgorithmChoice& choice : result_.algorithms) {
-      document_.fact(
-          "algorithm",
-          fmt::format("{}: candidate {} of {} at {}; the heuristic's first takes {}",
-                      engine::name_of(choice.product), choice.chosen + 1, choice.candidates,
-                      duration_text(1e3 * choice.chosen_us), duration_text(1e3 * choice.first_us)));
+      document_.fact("algorithm", fmt::format("{} ({}): {}", engine::name_of(choice.product),
+                                              engine::output_title(result_.effective.step,
+                                                                   choice.product, choice.layer),
+                                              algorithm_text(choice)));
     }
     document_.fact("records",
                    fmt::format("{} ({}), {} dropped", count_text(run_.activity.records.size()),
@@ -197,23 +210,23 @@ class RunWriter {
       document_.fact(
           "observer",
           fmt::format(
-              "{}: median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples{}",
+              "{}: median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {}{}",
               kLevels[static_cast<std::size_t>(timing.level)], timing.median_ns / 1e6,
-              timing.p5_ns / 1e6, timing.p95_ns / 1e6, count_text(timing.samples),
+              timing.p5_ns / 1e6, timing.p95_ns / 1e6, counted(timing.samples, "sample"),
               compared ? fmt::format(", {} %", percent_change(timing.median_ns / off->median_ns, 2))
                        : std::string()));
     }
     const engine::Ceilings& ceilings = measured.ceilings;
     if (ceilings.copies > 0) {
-      document_.fact("ceiling",
-                     fmt::format("copy {:.0f} GB/s (read + write, {} copies of {:.0f} MiB)",
-                                 ceilings.copy_bytes_per_s / 1e9, count_text(ceilings.copies),
-                                 static_cast<double>(ceilings.copy_bytes) / 0x1p20));
+      document_.fact("ceiling", fmt::format("copy {:.0f} GB/s (read + write, {} of {:.0f} MiB)",
+                                            ceilings.copy_bytes_per_s / 1e9,
+                                            counted(ceilings.copies, "copy", "copies"),
+                                            static_cast<double>(ceilings.copy_bytes) / 0x1p20));
     }
     if (ceilings.products > 0) {
-      document_.fact("ceiling", fmt::format("{:.1f} TFLOP/s: {}, {} samples",
-                                            ceilings.product_flop_per_s / 1e12, ceilings.product,
-                                            count_text(ceilings.products)));
+      document_.fact("ceiling",
+                     fmt::format("{:.1f} TFLOP/s: {}, {}", ceilings.product_flop_per_s / 1e12,
+                                 ceilings.product, counted(ceilings.products, "sample")));
     } else if (!ceilings.product.empty()) {
       document_.fact("ceiling", "product " + ceilings.product);
     }
@@ -245,11 +258,11 @@ class RunWriter {
     const engine::GraphFacts& graph = result_.graph;
     if (graph.kernels > 0) {
       document_.fact("graph",
-                     fmt::format("{} kernels, {} memsets, {} copies, {} allocations, {} host "
-                                 "calls; {} to launch on the host",
-                                 count_text(graph.kernels), count_text(graph.memsets),
-                                 count_text(graph.copies), count_text(graph.allocations),
-                                 count_text(graph.host_calls),
+                     fmt::format("{}, {}, {}, {}, {}; {} to launch on the host",
+                                 counted(graph.kernels, "kernel"), counted(graph.memsets, "memset"),
+                                 counted(graph.copies, "copy", "copies"),
+                                 counted(graph.allocations, "allocation"),
+                                 counted(graph.host_calls, "host call"),
                                  duration_text(static_cast<double>(graph.host_launch_ns))));
     }
     if (const engine::GraphMemoryFacts& memory = result_.graph_memory; memory.pools > 0) {
@@ -260,15 +273,16 @@ class RunWriter {
                                  bytes_text(memory.unshared_bytes)));
     }
     if (const engine::ReplayWatchFacts& watch = result_.watch; watch.replays > 0) {
-      document_.fact("watchdog",
-                     fmt::format("{} replays, 99 % of them within {}; {}; {}",
-                                 count_text(watch.replays), duration_text(1e3 * watch.p99_us),
-                                 watch.deadline_seconds > 0.0
-                                     ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
-                                     : std::string("no deadline"),
-                                 watch.markers > 0 ? fmt::format("markers after {} nodes",
-                                                                 count_text(watch.markers))
-                                                   : std::string("no markers")));
+      document_.fact(
+          "watchdog",
+          fmt::format("{}, 99 % of them within {}; {}; {}", counted(watch.replays, "replay"),
+                      duration_text(1e3 * watch.p99_us),
+                      watch.deadline_seconds > 0.0
+                          ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
+                          : std::string("no deadline"),
+                      watch.markers > 0
+                          ? fmt::format("markers after {}", counted(watch.markers, "node"))
+                          : std::string("no markers")));
     }
     replay_checks();
   }
@@ -281,11 +295,12 @@ class RunWriter {
       document_.fact(
           "wrong",
           fmt::format(
-              "replay {}, {}{} of {}: {} experts differ, first {}", check.replay,
+              "replay {}, {}{} of {}: {}, first {}", check.replay,
               check.micro_batch > 0 ? fmt::format("micro-batch {}, ", check.micro_batch + 1) : "",
               engine::name_of(check.product),
               engine::layer_words(result_.effective.step, check.layer),
-              count_text(check.wrong_experts.size()), check.wrong_experts.front()));
+              counted(check.wrong_experts.size(), "expert differs", "experts differ"),
+              check.wrong_experts.front()));
     }
     if (result_.replay_checks.empty()) return;
     document_.fact("replays",
@@ -439,7 +454,7 @@ Document comparison_document(const RecordedComparison& recorded) {
   Document document;
   document.fact("device", device_text(comparison.device));
   if (const auto& series = comparison.request.series) {
-    document.fact("operand", fmt::format("activations over {} steps", series->steps));
+    document.fact("operand", fmt::format("activations over {}", counted(series->steps, "step")));
     document.fact("outlier", series->outlier_step < 0
                                  ? std::string("none")
                                  : fmt::format("{:g} x the largest element of expert {} at step {}",

@@ -13,6 +13,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/counted.h"
 #include "engine/model/projections.h"
 #include "engine/program/operation_words.h"
 #include "profiling/document/doctor_tables.h"
@@ -175,8 +176,8 @@ CardSpec TopologyView::card(const PanelContext& context, const Area& area, Graph
   const float widgets = std::min(context.theme.px(400), area.size.x - context.theme.px(120));
   const std::string note =
       graph == nullptr ? ""
-                       : fmt::format("{} nodes, {} edges{}", plot::count_text(graph->nodes.size()),
-                                     plot::count_text(graph->edges.size()),
+                       : fmt::format("{}, {}{}", engine::counted(graph->nodes.size(), "node"),
+                                     engine::counted(graph->edges.size(), "edge"),
                                      graph->degraded ? ", from a file" : "");
   CardSpec spec{.id = "topology.card",
                 .title = "Topology",
