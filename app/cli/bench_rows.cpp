@@ -182,7 +182,7 @@ std::string row_json(const BenchStart& start, const std::string& date,
 std::string shape_header(const BenchStart& start, const engine::StepBenchRow& row) {
   const engine::ShapeSpec& shape = row.shape;
   return fmt::format(
-      "\n{}: {}{} experts, {} tokens, n {}, k {}, {} routing\n"
+      "\n{}: {}{} experts, {} rows, n {}, k {}, {} routing\n"
       "{:<31}{:<32}{:>11}{:>24}{:>9}{:>13}{:>9}{:>12}{}\n",
       shape.preset, row.step == engine::StepKind::ExpertLayer ? "whole expert layer, " : "",
       shape.num_experts, shape.rows, shape.n, shape.k, engine::name_of(row.routing), "subject",

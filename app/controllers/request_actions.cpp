@@ -296,7 +296,7 @@ void remove_shared(std::vector<SummaryWords>& all, std::vector<std::string> Summ
 
 std::string shape_words(const engine::ShapeSpec& shape) {
   if (!shape.preset.empty()) return shape.preset;
-  return fmt::format("E{} T{} N{} K{}", shape.num_experts, shape.rows, shape.n, shape.k);
+  return fmt::format("E{} R{} N{} K{}", shape.num_experts, shape.rows, shape.n, shape.k);
 }
 
 std::string summary_of(const RunRequest& request) { return SummaryWords(request).text(); }

@@ -32,7 +32,7 @@ struct MatrixGeometry {
   std::int64_t k = 256;
   bool operator==(const MatrixGeometry&) const = default;
 };
-/// "4x512x256x256": experts, tokens, n, k. InvalidArgument says how to write one.
+/// "4x512x256x256": experts, rows, n, k. InvalidArgument says how to write one.
 engine::Result<MatrixGeometry> parse_geometry(std::string_view text);
 std::string geometry_name(const MatrixGeometry& geometry);
 

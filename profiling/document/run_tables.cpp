@@ -56,7 +56,7 @@ Table expert_times_table(const RecordedRun& run) {
 
 Table splits_table(const std::vector<std::int64_t>& splits) {
   return {.name = "splits",
-          .columns = {column("expert", Measure::Count), column("tokens", Measure::Count, "rows")},
+          .columns = {column("expert", Measure::Count), column("rows", Measure::Count)},
           .rows = [&splits](const RowSink& sink) {
             for (std::size_t expert = 0; expert < splits.size(); ++expert) {
               sink({.cells = cells_of(expert, splits[expert])});
@@ -74,7 +74,7 @@ const engine::RecordedRouting& recorded_routing_of(const engine::RunResult& resu
 Table recorded_splits_table(const engine::RunResult& result) {
   return {.name = "recorded_splits",
           .columns = {for_files("step", Measure::Count), for_files("expert", Measure::Count),
-                      for_files("tokens", Measure::Count)},
+                      for_files("rows", Measure::Count)},
           .rows = [&recorded = recorded_routing_of(result)](const RowSink& sink) {
             for (const engine::RecordedStep& step : recorded.steps) {
               for (std::size_t expert = 0; expert < step.splits.size(); ++expert) {

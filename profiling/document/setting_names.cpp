@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/model/counted.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 
@@ -31,9 +32,11 @@ std::string run_title(const engine::RunRequest& request) {
     const engine::RunRequest down = engine::projection_of(request, engine::Projection::Down);
     recipe += fmt::format(" up, {} down", recipe_title(down.recipe));
   }
-  return fmt::format("{}, {}{} experts, {} tokens, n {}, k {}, {} routing, {}, {}", recipe,
-                     shape.preset.empty() ? std::string() : shape.preset + ": ", shape.num_experts,
-                     shape.rows, shape.n, shape.k, engine::name_of(request.routing.distribution),
+  return fmt::format("{}, {}{}, {}, n {}, k {}, {} routing, {}, {}", recipe,
+                     shape.preset.empty() ? std::string() : shape.preset + ": ",
+                     engine::counted(shape.num_experts, "expert"),
+                     engine::counted(shape.rows, "row"), shape.n, shape.k,
+                     engine::name_of(request.routing.distribution),
                      engine::name_of(request.backend), engine::name_of(request.launch.kind));
 }
 

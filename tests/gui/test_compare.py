@@ -276,7 +276,7 @@ def test_beside_a_recording_the_sweep_that_was_started_is_shown(open_window):
     compare(window)
     window.click("compare.part.1")
     window.wait("its sweep", lambda m: "NVIDIA H200" in window.control("headline.subject")["value"])
-    assert "Sweep of 5 points, E8 T4096" in value(window, "headline.subject")
+    assert "Sweep of 5 points, E8 R4096" in value(window, "headline.subject")
     window.click("top.live")
     # A recording's sweep is not this window's.
     window.wait("none of its own", lambda m: value(window, "headline.subject").startswith("Sweeps:"))

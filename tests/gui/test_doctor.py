@@ -436,7 +436,7 @@ def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_pat
         (request,), = file.execute("SELECT request_json FROM visits")
         (subject,), = file.execute("SELECT subject FROM snapshots")
     assert json.loads(request)["shape"]["rows"] == 3200
-    assert subject == "a step of 3200 tokens"
+    assert subject == "a step of 3200 rows"
 
 
 def saved_csv(window, card):

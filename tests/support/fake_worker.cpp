@@ -332,8 +332,7 @@ void examine(const std::string& mode, bool bad_library, std::uint64_t id,
   done.outcome.verdict = profiling::Verdict::Right;
   done.snapshot.subject = order.gallery_case();
   if (mode == "captures") {
-    done.snapshot =
-        four_kernels(fmt::format("a step of {} tokens", order.request().shape().rows()));
+    done.snapshot = four_kernels(fmt::format("a step of {} rows", order.request().shape().rows()));
   }
   const char* loading = std::getenv("CUDA_MODULE_LOADING");
   done.snapshot.device = loading == nullptr ? "" : loading;

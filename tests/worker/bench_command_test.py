@@ -130,7 +130,7 @@ class LinearBench(CommandLine):
 
     def test_the_table_names_what_it_is_of(self):
         table = self.ok(*self.SMALL, "--routing", "zipf", "--out", self.path("rows.jsonl"))
-        for word in ("CPU reference", "Laptop tiny: 8 experts, 512 tokens", "zipf", "TFLOP/s",
+        for word in ("CPU reference", "Laptop tiny: 8 experts, 512 rows", "zipf", "TFLOP/s",
                      "forward step", "no fast accumulation"):
             self.assertIn(word, table)
         with open(self.path("rows.jsonl")) as file:
@@ -252,7 +252,7 @@ class LayerBench(CommandLine):
 
     def test_the_table_names_what_it_is_of(self):
         table = self.ok(*self.SMALL)
-        for word in ("CPU reference", "Laptop layer: whole expert layer, 8 experts, 512 tokens", "beats bf16",
+        for word in ("CPU reference", "Laptop layer: whole expert layer, 8 experts, 512 rows", "beats bf16",
                      "step, weights kept", "step from tokens", "fp8-delayed"):
             self.assertIn(word, table)
 

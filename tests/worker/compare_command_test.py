@@ -120,15 +120,15 @@ class Sweep(Commands):
         arguments = ["sweep", *CPU, *SMALL, "--axes", "recipe"]
         lines = self.ok(*arguments).splitlines()
         run = self.ok("run", *CPU, *SMALL, "--recipe", "bf16").splitlines()
-        self.assertRegex(lines[0], r"^request +E4 T64 N64 K256 · .*×12")
+        self.assertRegex(lines[0], r"^request +E4 R64 N64 K256 · .*×12")
         self.assertNotIn("BF16", lines[0])  # the recipe varies
         self.assertEqual(lines[1], run[1])
         self.assertRegex(lines[2], r"^varied +recipe$")
         out = json.loads(self.ok(*arguments, "--json"))
-        self.assertIn("E4 T64", out["request"])
+        self.assertIn("E4 R64", out["request"])
         self.assertIn(out["device"], lines[1])
         for row in csv.DictReader(io.StringIO(self.ok(*arguments, "--csv"))):
-            self.assertIn("E4 T64", row["request"])
+            self.assertIn("E4 R64", row["request"])
             self.assertEqual(row["device"], out["device"])
 
     def test_what_an_option_fixes_is_not_varied(self):
@@ -272,7 +272,7 @@ class AgainstEachOther(Commands):
         session = self.path("s.session")
         text = self.ok(*few, "--a", "recipe=bf16", "--b", "recipe=fp8-block", "--b", "Pow2-Scales=false", "--record", session)
         lines = text.splitlines()
-        self.assertRegex(lines[0], r"^request +E4 T64 N64 K256 · .*×3")
+        self.assertRegex(lines[0], r"^request +E4 R64 N64 K256 · .*×3")
         self.assertNotIn("BF16", lines[0])  # it differs
         self.assertRegex(lines[1], "^device +")
         self.assertRegex(lines[2], r"^A +.*Recipe BF16")

@@ -289,7 +289,7 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
   row_label("");
   if (controls::button(*context_, "routing.use_sizes", "Use this file's sizes",
                        {.tooltip = fmt::format(
-                            "{} experts, {} tokens, {} iterations: every step once",
+                            "{} experts, {} rows, {} iterations: every step once",
                             fitted.shape.num_experts, fitted.shape.rows, fitted.launch.iterations),
                         .width = -1})) {
     request = fitted;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/model/counted.h"
 #include "engine/model/projections.h"
 
 namespace profiling {
@@ -24,10 +25,11 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string step_title(const engine::RunRequest& request) {
-  return fmt::format("{}, {} experts, {} tokens, n {}, k {}, {} layer{}",
+  return fmt::format("{}, {}, {}, n {}, k {}, {}",
                      engine::is_expert_layer(request) ? "expert layer" : "grouped linear step",
-                     request.shape.num_experts, request.shape.rows, request.shape.n,
-                     request.shape.k, request.layers, request.layers == 1 ? "" : "s");
+                     engine::counted(request.shape.num_experts, "expert"),
+                     engine::counted(request.shape.rows, "row"), request.shape.n, request.shape.k,
+                     engine::counted(request.layers, "layer"));
 }
 
 std::string deadline_text(const Stall& stall) {

@@ -244,7 +244,7 @@ TEST_F(Export, ARecordedRoutingHasItsSteps) {
   ASSERT_EQ(splits.size(), 5U);
   EXPECT_EQ(at(splits, 4, "step"), "4");
   EXPECT_EQ(at(splits, 4, "expert"), "1");
-  EXPECT_EQ(at(splits, 4, "tokens"), "3");
+  EXPECT_EQ(at(splits, 4, "rows"), "3");
 }
 
 TEST_F(Export, ComparisonsNameTheirOperand) {

@@ -106,7 +106,7 @@ TEST(GalleryCatalogue, ASubjectsTitleLeadsBackToItsCase) {
       EXPECT_EQ(gallery_subject(subject_title(subject)), subject);
     }
   }
-  EXPECT_EQ(gallery_subject("grouped linear step, 4 experts, 512 tokens, n 256, k 256, 1 layer"),
+  EXPECT_EQ(gallery_subject("grouped linear step, 4 experts, 512 rows, n 256, k 256, 1 layer"),
             std::nullopt);
   EXPECT_EQ(gallery_subject(""), std::nullopt);
 }
