@@ -103,8 +103,8 @@ TEST_F(RecipesModelTest, OneRowPerRecipeOfTheDirection) {
   EXPECT_EQ(at(table, 0, "typical, dB").key, 25.0);
   EXPECT_EQ(at(table, 0, "underflow").key, 10.0);
   EXPECT_EQ(at(table, 0, "underflow").text, "1.00 %");
-  EXPECT_EQ(at(table, 0, "wasted").key, 0.5);
-  EXPECT_EQ(at(table, 0, "worst").text, "0.900");
+  EXPECT_EQ(at(table, 0, "wasted, binades").key, 0.5);
+  EXPECT_EQ(at(table, 0, "worst, binades").text, "0.900");
   EXPECT_EQ(at(table, 0, "bits/elem.").key, 9.0);
   EXPECT_EQ(at(table, 0, "median").key, 200.0);
   // 3000 B in 200 ns against 4000 B in 100 ns.
@@ -240,7 +240,7 @@ TEST_F(RecipesModelTest, ExpertsHaveABarAndARowOfEveryChosenRecipe) {
   EXPECT_EQ(at(experts.table, 5, "rows").key, 2.0);
   EXPECT_EQ(at(experts.table, 5, "SNR, dB").text, "19.0*") << "two elements are left out";
   EXPECT_EQ(at(experts.table, 5, "SNR lost, dB").text, "10.00");
-  EXPECT_EQ(at(experts.table, 5, "wasted").text, "–");
+  EXPECT_EQ(at(experts.table, 5, "wasted, binades").text, "–");
   EXPECT_EQ(at(experts.table, 5, "saturated").key, 3.0);
   EXPECT_EQ(at(experts.table, 2, "SNR lost, dB").text, "n/a");
 }
