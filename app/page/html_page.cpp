@@ -42,6 +42,8 @@ img, svg { max-width: 100%; height: auto; }
 svg { display: block; font: 11px system-ui, sans-serif; fill: var(--text); }
 details { margin: 0.6em 0; }
 summary { cursor: pointer; }
+a { color: var(--accent); }
+th[title] { text-decoration: underline dotted; cursor: help; }
 </style>
 )";
 
@@ -153,8 +155,9 @@ void HtmlPage::append(std::string_view markup) {
   }
 }
 
-void HtmlPage::heading(int level, std::string_view words) {
-  append(fmt::format("<h{0}>{1}</h{0}>\n", std::clamp(level, 1, 4), text(words)));
+void HtmlPage::heading(int level, std::string_view words, std::string_view anchor) {
+  const std::string id = anchor.empty() ? std::string() : fmt::format(" id=\"{}\"", text(anchor));
+  append(fmt::format("<h{0}{1}>{2}</h{0}>\n", std::clamp(level, 1, 4), id, text(words)));
 }
 
 void HtmlPage::paragraph(std::string_view words) {
@@ -176,26 +179,43 @@ void HtmlPage::list(std::span<const std::string> items) {
   append(list + "</ul>\n");
 }
 
+void HtmlPage::contents(std::span<const Link> links) {
+  if (links.empty()) return;
+  std::string list = "<ul>\n";
+  for (const Link& link : links) {
+    list += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", text(link.anchor), text(link.title));
+  }
+  append(list + "</ul>\n");
+}
+
 void HtmlPage::facts(const std::vector<Row>& facts) {
   if (facts.empty()) return;
   std::string list = "<dl>\n";
-  for (const Row& fact : facts) {
-    list += fmt::format("<dt>{}</dt><dd>{}</dd>\n", text(fact[0]), text(fact[1]));
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    // One label for several facts, as a person would write them.
+    const bool repeated = i > 0 && facts[i][0] == facts[i - 1][0];
+    list += fmt::format("<dt>{}</dt><dd>{}</dd>\n", repeated ? std::string() : text(facts[i][0]),
+                        text(facts[i][1]));
   }
   append(list + "</dl>\n");
 }
 
-void HtmlPage::table(const Row& header, const std::vector<Row>& rows) {
+void HtmlPage::table(const Row& header, const std::vector<Row>& rows, const Row& meanings) {
   if (rows.empty()) return;
-  const auto line = [this](const Row& row, const char* cell) {
-    std::string made = "<tr>";
-    for (const std::string& one : row) made += fmt::format("<{0}>{1}</{0}>", cell, text(one));
-    return made + "</tr>\n";
-  };
-  const std::string top = "<table>\n" + line(header, "th");
+  std::string top = "<table>\n<tr>";
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const bool meant = i < meanings.size() && !meanings[i].empty();
+    top += meant ? fmt::format("<th title=\"{}\">", text(meanings[i])) : std::string("<th>");
+    top += text(header[i]) + "</th>";
+  }
+  top += "</tr>\n";
   if (!has_room(top.size() + 8192)) return append(top);
   body_ += top;
-  for (const Row& row : rows) append(line(row, "td"));
+  for (const Row& row : rows) {
+    std::string line = "<tr>";
+    for (const std::string& one : row) line += "<td>" + text(one) + "</td>";
+    append(line + "</tr>\n");
+  }
   body_ += "</table>\n";
 }
 

@@ -39,17 +39,25 @@ class HtmlPage {
   /// placeholder is shown instead. Nothing is guessed from the look of a text.
   HtmlPage(std::string_view title, std::vector<PrivateValue> private_values);
 
-  void heading(int level, std::string_view text);  // 1 to 4
+  /// Level 1 to 4; `anchor`: what contents() points to.
+  void heading(int level, std::string_view text, std::string_view anchor = {});
   void paragraph(std::string_view text);
   /// In a frame, before what it is about.
   void warning(std::string_view text);
   /// To be copied: nothing in it is replaced.
   void code(std::string_view text);
   void list(std::span<const std::string> items);
+  /// Links to headings of this page.
+  struct Link {
+    std::string anchor;
+    std::string title;
+  };
+  void contents(std::span<const Link> links);
   /// Labels and their texts, one below the other.
   void facts(const std::vector<Row>& facts);
-  /// Left-aligns the first column; the rest are numbers.
-  void table(const Row& header, const std::vector<Row>& rows);
+  /// Left-aligns the first column; the rest are numbers. `meanings`: of the columns, in sentences
+  /// that a pointer over the heading shows.
+  void table(const Row& header, const std::vector<Row>& rows, const Row& meanings = {});
   /// With its title before it and its note behind; a folded one is in details(). At most
   /// kMaxPageRows rows: charts have all.
   void table(const profiling::Table& table);

@@ -62,8 +62,12 @@ void HtmlPage::table(const profiling::Table& table) {
   if (rows.rows.empty() || rows.columns.empty()) return;
   const auto write = [&] {
     Row header;
-    for (const profiling::Column* column : rows.columns) header.push_back(column->heading());
-    this->table(header, rows.rows);
+    Row meanings;
+    for (const profiling::Column* column : rows.columns) {
+      header.push_back(column->heading());
+      meanings.emplace_back(column->tooltip);
+    }
+    this->table(header, rows.rows, meanings);
     if (rows.left_out > 0) paragraph(fmt::format("{} more rows", rows.left_out));
     paragraph(table.note);
   };

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "app/page/run_pictures.h"
 #include "app/page/visit_pictures.h"
 #include "engine/input/value_json.h"
+#include "engine/model/counted.h"
 #include "engine/model/leaves.h"
 #include "engine/model/path_text.h"
 #include "engine/model/paths.h"
@@ -26,10 +30,7 @@ using profiling::RecordedRun;
 constexpr std::size_t kFullRuns = 40;        // runs that are shown in full
 constexpr std::size_t kRoomOfRun = 200'000;  // bytes
 
-void write_run(const profiling::NamedRun& named, bool with_paths, HtmlPage& page) {
-  const RecordedRun& run = *named.run;
-  page.heading(2, named.name);
-  page.paragraph(profiling::date_text(run.wall_clock_ms));
+void write_run(const RecordedRun& run, bool with_paths, HtmlPage& page) {
   if (!page.has_room(kRoomOfRun)) {
     return page.paragraph("Its charts and tables do not fit into this page.");
   }
@@ -41,19 +42,85 @@ void write_run(const profiling::NamedRun& named, bool with_paths, HtmlPage& page
 }
 
 void write_comparison(const profiling::RecordedComparison& recorded, HtmlPage& page) {
-  page.heading(2,
-               recorded.comparison.request.series ? "Recipes over steps" : "Recipes side by side");
-  page.paragraph(profiling::date_text(recorded.wall_clock_ms));
   page.document(profiling::comparison_document(recorded));
 }
 
 void write_visit(const profiling::RecordedVisit& recorded, HtmlPage& page) {
   const profiling::DoctorReport& report = recorded.report;
-  page.heading(2, "Graph doctor: " + report.snapshot.subject);
-  page.paragraph(profiling::date_text(recorded.wall_clock_ms));
   page.paragraph(report.conclusion);
   write_visit_pictures(report, page);
   page.document(report_document(report), /*deeper=*/1);
+}
+
+/// A part of the page below a heading of its own.
+struct Section {
+  std::string title;
+  std::int64_t wall_clock_ms = 0;
+  std::function<void()> write;
+};
+
+/// Runs first, in the order of the table above them.
+std::vector<Section> sections_of(const PageContent& content, bool with_paths, HtmlPage& page) {
+  std::vector<Section> sections;
+  for (std::size_t i = 0; i < std::min(content.runs.size(), kFullRuns); ++i) {
+    const profiling::NamedRun& named = content.runs[i];
+    sections.push_back(
+        {.title = named.name,
+         .wall_clock_ms = named.run->wall_clock_ms,
+         .write = [&named, with_paths, &page] { write_run(*named.run, with_paths, page); }});
+  }
+  for (const profiling::RecordedComparison* one : content.comparisons) {
+    sections.push_back(
+        {.title = one->comparison.request.series ? "Recipes over steps" : "Recipes side by side",
+         .wall_clock_ms = one->wall_clock_ms,
+         .write = [one, &page] { write_comparison(*one, page); }});
+  }
+  for (const profiling::RecordedVisit* visit : content.visits) {
+    sections.push_back({.title = "Graph doctor: " + visit->report.snapshot.subject,
+                        .wall_clock_ms = visit->wall_clock_ms,
+                        .write = [visit, &page] { write_visit(*visit, page); }});
+  }
+  return sections;
+}
+
+void write_sections(const std::vector<Section>& sections, HtmlPage& page) {
+  const auto anchor = [](std::size_t i) { return fmt::format("section-{}", i + 1); };
+  if (sections.size() > 1) {
+    std::vector<HtmlPage::Link> links;
+    for (std::size_t i = 0; i < sections.size(); ++i)
+      links.push_back({anchor(i), sections[i].title});
+    page.paragraph("On this page:");
+    page.contents(links);
+  }
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    page.heading(2, sections[i].title, anchor(i));
+    page.paragraph(profiling::date_text(sections[i].wall_clock_ms));
+    sections[i].write();
+  }
+}
+
+/// For somebody who gets the page by mail and does not know the program.
+void write_introduction(const PageContent& content, HtmlPage& page) {
+  page.paragraph(
+      "This page shows what the profiler Expertscope measured of one step of a Mixture-of-Experts "
+      "layer: its tensors are quantized, and the rows of each expert are multiplied by its "
+      "weights.");
+  std::vector<std::string> devices;
+  const auto add = [&devices](const std::string& device) {
+    if (!device.empty() && std::ranges::find(devices, device) == devices.end())
+      devices.push_back(device);
+  };
+  for (const profiling::NamedRun& one : content.runs) add(one.run->result.device.name);
+  for (const auto* one : content.comparisons) add(one->comparison.device.name);
+  for (const auto* one : content.visits) add(one->report.snapshot.device);
+  if (!devices.empty()) {
+    page.paragraph(fmt::format("Measured on {}.", fmt::join(devices, " and ")));
+  }
+  page.paragraph(fmt::format("It has {}, {} and {}.", engine::counted(content.runs.size(), "run"),
+                             engine::counted(content.comparisons.size(), "comparison of recipes",
+                                             "comparisons of recipes"),
+                             engine::counted(content.visits.size(), "visit to the graph doctor",
+                                             "visits to the graph doctor")));
 }
 
 bool is_path(std::string_view field) {
@@ -97,13 +164,7 @@ std::vector<PrivateValue> private_values(const PageContent& content) {
 std::string recording_page(const PageContent& content, const std::string& title, bool with_paths) {
   HtmlPage page(title, with_paths ? std::vector<PrivateValue>() : private_values(content));
   const auto& runs = content.runs;
-  const auto counted = [](std::size_t n, const char* one, const char* many) {
-    return fmt::format("{} {}", n, n == 1 ? one : many);
-  };
-  page.paragraph(
-      counted(runs.size(), "run, ", "runs, ") +
-      counted(content.comparisons.size(), "comparison of recipes, ", "comparisons of recipes, ") +
-      counted(content.visits.size(), "visit to the graph doctor.", "visits to the graph doctor."));
+  write_introduction(content, page);
   if (!content.doubt.empty()) {
     // The reasons name files.
     page.warning(
@@ -111,15 +172,11 @@ std::string recording_page(const PageContent& content, const std::string& title,
         (with_paths ? content.doubt : "Whoever opens the recording is told why."));
   }
   page.table(profiling::runs_table(runs));
-  for (const profiling::RecordedVisit* visit : content.visits) write_visit(*visit, page);
-  for (const profiling::RecordedComparison* one : content.comparisons) write_comparison(*one, page);
-  for (std::size_t i = 0; i < std::min(runs.size(), kFullRuns); ++i) {
-    write_run(runs[i], with_paths, page);
-  }
   if (runs.size() > kFullRuns) {
     page.paragraph(
-        fmt::format("{} more runs are only in the table above.", runs.size() - kFullRuns));
+        fmt::format("{} more runs are not shown in full on this page.", runs.size() - kFullRuns));
   }
+  write_sections(sections_of(content, with_paths, page), page);
   return page.finish();
 }
 

@@ -56,16 +56,22 @@ Cell worst_snr_cell(const engine::RunResult& result) {
 class RunsTable {
  public:
   std::vector<Column> columns() const {
-    std::vector<Column> columns = {for_people("run"),
-                                   for_people("step, median", Measure::Time),
-                                   for_people("95 % interval"),
-                                   for_people("n", Measure::Count),
-                                   for_people("throttled", Measure::Count),
-                                   for_people("rate", Measure::FlopRate),
-                                   for_people("SNR of Y, worst expert", Measure::Decibels),
-                                   for_people("outputs lost", Measure::Count),
-                                   for_files("request_id", Measure::Count),
-                                   for_files("wall_clock_ms", Measure::Count)};
+    std::vector<Column> columns = {
+        for_people("run"),
+        for_people("step, median", Measure::Time,
+                   "Time of one step: half of the timed ones took less"),
+        for_people("95 % interval", Measure::Words, "Where the median lies with 95 % confidence"),
+        for_people("n", Measure::Count, "How many steps were timed"),
+        for_people("throttled", Measure::Count, "Steps during which the device lowered its clock"),
+        for_people("rate", Measure::FlopRate,
+                   "Useful work at the median step, padding not counted"),
+        for_people("SNR of Y, worst expert", Measure::Decibels,
+                   "The output over its error, against a product in FP32 of "
+                   "the unquantized operands: 6 dB more halve the error"),
+        for_people("outputs lost", Measure::Count,
+                   "Elements of outputs that became infinite or NaN"),
+        for_files("request_id", Measure::Count),
+        for_files("wall_clock_ms", Measure::Count)};
     request_.add_columns(columns);
     for (const char* const key :
          {"iterations", "iteration_median_ns", "iteration_p5_ns", "iteration_p95_ns",

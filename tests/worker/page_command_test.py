@@ -91,7 +91,8 @@ class Export(CommandLine):
             self.assertFalse(name.startswith("on"), name)
             self.assertNotIn(name, ("action", "style"))
             if name in ("src", "href"):
-                self.assertTrue(value.startswith("data:image/png;base64,"))
+                within = name == "href" and value.startswith("#") and ("id", value[1:]) in page.attributes
+                self.assertTrue(within or value.startswith("data:image/png;base64,"), value[:80])
         return page
 
     def test_a_recorded_run(self):
@@ -119,14 +120,30 @@ class Export(CommandLine):
         page = self.page_of(SESSIONS / "workspace_bug.session")
         for word in ("Graph doctor", "proved", "Smallest cure", "PyTorch", "Experiments"):
             self.assertIn(word, page.text)
-        page = self.page_of(SESSIONS / "h200.session")
+        page = self.page_of(SESSIONS / "h200_layer.session")
         self.assertIn("NVIDIA H200", page.text)
         self.assertIn("Recipes side by side", page.text)
-        one = self.page_of(SESSIONS / "h200.session", "--run", 2)
+        one = self.page_of(SESSIONS / "h200_layer.session", "--run", 2)
         self.assertEqual(one.tags.count("h2"), 1)
 
+    def test_a_stranger_reads_first_what_the_page_is_about_and_where_things_are(self):
+        page = self.page_of(SESSIONS / "h200_layer.session")
+        for word in ("what the profiler Expertscope measured of one step of a Mixture-of-Experts layer",
+                     "Measured on NVIDIA H200", "12 runs, 2 comparisons of recipes and 2 visits to the graph doctor"):
+            self.assertIn(word, page.text[:page.text.index("step, median")])
+        links = [value for name, value in page.attributes if name == "href" and value.startswith("#")]
+        self.assertEqual(len(links), page.tags.count("h2"))
+        # Runs come first, as in the table above them.
+        order = [page.text.rindex(part) for part in ("Experts per token 8", "Recipes side by side", "Graph doctor: ")]
+        self.assertEqual(order, sorted(order))
+        self.assertIn("Steps during which the device lowered its clock",
+                      [value for name, value in page.attributes if name == "title"])
+        # The captured step of that visit has one edge.
+        self.assertIn("step: 2 nodes, 1 edge ", page.text)
+        self.assertNotRegex(page.text, r"\b1 (nodes|edges|samples|rows|experts|steps)\b")
+
     def test_mistakes_are_named(self):
-        session = SESSIONS / "h200.session"
+        session = SESSIONS / "h200_layer.session"
         self.assertIn("--run is 999", self.refused(1, "export", session, "--html", self.path("p.html"), "--run", 999))
         self.assertFalse(os.path.exists(self.path("p.html")))
         self.ok("export", session, "--html", self.path("p.html"))
@@ -191,7 +208,7 @@ class Export(CommandLine):
     @unittest.skipUnless(BROWSER, "chromium is not installed")
     def test_a_browser_shows_it_and_finds_nothing_to_refuse(self):
         path = self.path("page.html")
-        for session in ("h200.session", "workspace_bug.session"):
+        for session in ("h200_layer.session", "workspace_bug.session"):
             self.page_of(SESSIONS / session)
             picture = self.path("page.png")
             shown = self.browser(path, f"--screenshot={picture}")

@@ -31,13 +31,38 @@ TEST(RecordingPage, HasRunsComparisonsAndVisits) {
   const std::string page = recording_page(content, "a recording", false);
   EXPECT_THAT(page, HasSubstr("<h1>a recording</h1>"));
   EXPECT_THAT(page, HasSubstr("1. the &lt;first&gt; run"));
-  EXPECT_THAT(page, HasSubstr("1 run, 1 comparison of recipes, 1 visit to"));
+  EXPECT_THAT(page, HasSubstr("1 run, 1 comparison of recipes and 1 visit to"));
   EXPECT_THAT(page, HasSubstr("<svg"));
   EXPECT_THAT(page, HasSubstr("…/libcublasLt.so"));
   EXPECT_THAT(page, Not(HasSubstr("/opt/größe")));
   EXPECT_THAT(page, HasSubstr("Recipes side by side"));
   EXPECT_THAT(page, HasSubstr("Experiments, each in a process of its own"));
   EXPECT_THAT(recording_page(content, "a recording", true), HasSubstr("/opt/größe"));
+}
+
+TEST(RecordingPage, BeginsWithWhatItIsAboutAndWhereThingsAre) {
+  const profiling::RecordedRun run = profiling::sample_run(3);
+  const profiling::RecordedComparison comparison = profiling::sample_comparison(4);
+  const profiling::RecordedVisit visit = profiling::sample_visit(5);
+  const PageContent content{
+      .runs = {{&run, "1. first"}}, .comparisons = {&comparison}, .visits = {&visit}};
+  const std::string page = recording_page(content, "a recording", false);
+  EXPECT_LT(page.find("what the profiler Expertscope measured"), page.find("<table>"));
+  EXPECT_THAT(page, HasSubstr("Measured on "));
+  // As in the table of runs: runs first.
+  std::size_t at = page.find("<h2 ");
+  for (const char* const section : {"1. first", "Recipes", "Graph doctor: "}) {
+    const std::size_t next = page.find(section, at);
+    ASSERT_NE(next, std::string::npos) << section;
+    at = next;
+  }
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_THAT(page, HasSubstr(fmt::format("<a href=\"#section-{}\">", i)));
+    EXPECT_THAT(page, HasSubstr(fmt::format("<h2 id=\"section-{}\">", i)));
+  }
+  EXPECT_THAT(page, HasSubstr("<th title=\"How many steps were timed\">n</th>"));
+  const PageContent one{.runs = {{&run, "1. first"}}};
+  EXPECT_THAT(recording_page(one, "a run", false), Not(HasSubstr("<a "))) << "nothing to choose";
 }
 
 /// Fills every path of the value with one of its own that no pattern would find, and collects them.
@@ -241,7 +266,7 @@ TEST(RecordingPage, ManyRunsStayBelowTheLimit) {
   for (const profiling::RecordedRun& run : runs) content.runs.push_back({&run, "run"});
   const std::string page = recording_page(content, "many", false);
   EXPECT_LE(page.size(), 5'000'000U);
-  EXPECT_THAT(page, HasSubstr("260 more runs are only in the table above"));
+  EXPECT_THAT(page, HasSubstr("260 more runs are not shown in full on this page"));
 }
 
 TEST(RecordingPage, MarksThrottledIterationsAsTheWindowDoes) {
