@@ -53,8 +53,8 @@ void add_waste_columns(std::vector<Column>& columns) {
       "Part of the code's range that the scales leave unused, in binades "
       "(factors of two): mean of log2 of the scale that a block's amax asks for over the one "
       "used"));
-  columns.push_back(column("worst_binades", Measure::Number, "worst, binades",
-                           "The same of the scale that wastes most"));
+  columns.push_back(
+      column("worst_binades", Measure::Number, "worst", "The same of the scale that wastes most"));
 }
 
 void add_waste_cells(std::vector<Cell>& cells, const engine::RangeWaste& waste) {
