@@ -102,14 +102,14 @@ void GraphsModel::lay_out_rows(const Theme& theme) {
   row_labels_.clear();
   row_colors_.clear();
   row_margin_.clear();
-  profiling::WorkLabels labels;
+  std::vector<profiling::NamedWork> work;
   for (const profiling::NodeMatrix::Row& row : matrix().rows) {
-    labels.add(row.operation, label_of(row).kernel);
+    work.push_back({.operation = row.operation, .kernel = label_of(row).kernel});
   }
+  const std::vector<std::string> labels = profiling::labels_of(work);
   for (std::size_t i = 0; i < matrix().rows.size(); ++i) {
     const profiling::NodeMatrix::Row& row = matrix().rows[i];
-    const RowLabel label = label_of(row);
-    const std::string name = labels.label(row.operation, label.kernel) + label.suffix;
+    const std::string name = labels[i] + label_of(row).suffix;
     row_labels_.push_back(has_graph() ? fmt::format("{}  {}", i, name) : name);
     row_colors_.push_back(theme.stage(row.stage));
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +
