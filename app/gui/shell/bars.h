@@ -142,6 +142,7 @@ class MessageStrip {
   std::string chosen_;            // by the user; empty = the most urgent
   bool open_ = false;
   bool wanted_ = false;                                // in the newest frame
+  bool answered_ = false;                              // a click in it came last
   std::chrono::steady_clock::time_point wanted_at_{};  // of the newest banner
   Page page_ = Page::Performance;                      // of the newest frame
 };
