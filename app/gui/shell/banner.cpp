@@ -131,7 +131,7 @@ std::optional<Banner> welcome_banner(const PanelContext& context, const TourCont
         }
         ImGui::SameLine(0, context.theme.px(kGapSmall));
         if (controls::button(context, "welcome.close", "Close",
-                             {.tooltip = "Tours are in the menu beside Open", .width = small})) {
+                             {.tooltip = "Tours are in Examples, beside Open", .width = small})) {
           closed = true;
         }
       }};
