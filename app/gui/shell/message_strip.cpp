@@ -71,8 +71,8 @@ float strip_height(const Theme& theme) {
 }
 
 bool MessageStrip::overdue() const {
-  // Long enough for the next of a row of messages, and for a click that was on its way; after an
-  // answer only for what that leads to, a tour for example.
+  // Long enough for the next of a row of messages, and for a click that was on its way; after a
+  // message that no other follows only for what the click leads to, a tour for example.
   constexpr std::chrono::milliseconds kMostEmpty{3000};
   constexpr std::chrono::milliseconds kAfterAnswer{250};
   const auto most = answered_ ? kAfterAnswer : kMostEmpty;
@@ -144,7 +144,7 @@ void MessageStrip::draw(const PanelContext& context, const std::vector<Banner>& 
   }
   if (banner.actions) banner.actions(width);
   if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) {
-    answered_ = ImGui::IsMouseHoveringRect(strip.at, strip.end());
+    answered_ = banner.last && ImGui::IsMouseHoveringRect(strip.at, strip.end());
   }
   for (const Banner& one : banners) {
     if (&one != &banner) record_behind(context, one, strip);
