@@ -40,8 +40,11 @@ void Notices::clear_read() {
 bool Notices::expire(Clock::time_point now) {
   const auto old = [now](const Notice& one) { return !is_error(one) && now - one.at > kShown; };
   const bool any = std::erase_if(notices_, old) > 0;
-  changed_ = changed_ || any;
-  return any;
+  // What was done that long ago is no news either.
+  const bool stale = !status_message_.empty() && now - status_at_ > kShown;
+  if (stale) status_message_.clear();
+  changed_ = changed_ || any || stale;
+  return any || stale;
 }
 
 std::size_t Notices::errors() const {

@@ -35,7 +35,7 @@ class Notices {
   void clear();
   /// What is not an error has been read.
   void clear_read();
-  /// Drops what has been shown long enough; true if there was any.
+  /// Drops what has been shown long enough, also of the status line; true if there was any.
   bool expire(Clock::time_point now = Clock::now());
   const std::vector<Notice>& all() const { return notices_; }
   std::size_t errors() const;

@@ -253,6 +253,7 @@ bool Workbench::act(Action action) {
       return true;
     case Action::BackToLive:
       runs.back_to_live();
+      notices.set_status("");  // it was about the recording
       return true;
     case Action::UseRecordedRequest:
       runs.take_over();

@@ -34,7 +34,7 @@ void write_operands(const engine::RunResult& result, HtmlPage& page) {
 void write_run_pictures(const profiling::RecordedRun& run, HtmlPage& page) {
   page.picture(layer_drawing(run), "Expert layer",
                "Layer 0, median times per step. dB: SNR of the tensor as the next product reads "
-               "it, in the layer. Dashed: kept for backward");
+               "it, in the layer. Blue: kept for backward");
   const StepTimeline timeline = step_timeline(run);
   page.picture(timeline.picture, "Timeline of one step", timeline.note);
   write_operands(run.result, page);

@@ -1,5 +1,7 @@
 #include "app/plot/graph_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -8,13 +10,18 @@
 #include <set>
 #include <tuple>
 
+#include "engine/program/operation_words.h"
+#include "profiling/document/work_labels.h"
+#include "profiling/hazards/model/names.h"
 #include "profiling/hazards/snapshot/reachability.h"
 
 namespace app {
 namespace {
 
 constexpr int kSweeps = 4;
-constexpr float kAspect = 2.0F;  // width over height that wrapping aims for
+// Width over height that wrapping aims for: the card of a window of 1280 pixels has as much, and
+// in a wider picture the boxes would be too small for their names.
+constexpr float kAspect = 1.25F;
 constexpr int kFewestLayersToWrap = 6;
 
 using Lists = std::vector<std::vector<int>>;
@@ -281,6 +288,25 @@ std::vector<std::string> operands_of(const profiling::Snapshot& snapshot,
     }
   }
   return operands;
+}
+
+std::vector<std::string> node_labels(engine::StepKind step, const profiling::GraphSnapshot& graph,
+                                     const std::vector<std::string>& operands) {
+  std::vector<profiling::NamedWork> work;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const profiling::SnapshotNode& node = graph.nodes[i];
+    work.push_back(
+        {.operation = node_operation(step, node, operands[i]),
+         .kernel = node.name.empty() ? std::string(profiling::name_of(node.type)) : node.name});
+  }
+  return profiling::labels_of(work);
+}
+
+std::string node_operation(engine::StepKind step, const profiling::SnapshotNode& node,
+                           const std::string& operand) {
+  std::string operation = engine::operation_name(step, node.stage, node.writes);
+  if (!operation.empty() || operand.empty()) return operation;
+  return fmt::format("{} {}", engine::stage_name(node.stage), operand);
 }
 
 }  // namespace app

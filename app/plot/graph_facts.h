@@ -13,8 +13,8 @@ namespace app {
 
 /// Unit: the height of a box. A box is kBoxWidth x 1, centred on its node's place.
 struct GraphLayout {
-  static constexpr float kBoxWidth = 6.0F;
-  static constexpr float kColumnStep = 8.0F;
+  static constexpr float kBoxWidth = 7.0F;
+  static constexpr float kColumnStep = 8.2F;
   static constexpr float kRowStep = 1.6F;
 
   struct Place {
@@ -64,11 +64,22 @@ MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::Graph
 std::vector<std::string> operands_of(const profiling::Snapshot& snapshot,
                                      const profiling::GraphSnapshot& graph, const MemoryMap& map);
 
+/// "quantize Wup, columnwise"; in recordings without operations the stage and the operand that the
+/// node prepares, if that is known.
+std::string node_operation(engine::StepKind step, const profiling::SnapshotNode& node,
+                           const std::string& operand);
+
+/// What there is room for in the box of each node: "fprop up", "quantize X, rowwise", as the rows
+/// of "Replay x node" call the same work. `operands` as above, for recordings without operations.
+std::vector<std::string> node_labels(engine::StepKind step, const profiling::GraphSnapshot& graph,
+                                     const std::vector<std::string>& operands);
+
 /// Derived from one graph of a report.
 struct GraphFacts {
   GraphLayout layout;
   MemoryMap memory;
   std::vector<std::string> operands = {};  // of each node
+  std::vector<std::string> labels = {};    // of each node
   std::vector<double> node_us = {};        // median duration of each node, NaN = not known
   double longest_us = 0.0;
 };

@@ -2,6 +2,7 @@
 #include "profiling/compare/run_comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -254,17 +255,42 @@ double sum_of(const TimeDifference& time) {
   return part(time.median_a, time.n_a) + part(time.median_b, time.n_b);
 }
 
+/// What one side alone knows about the time of its experts, with how; empty = nothing.
+std::string known_expert_times(const RunSide& side, const SideSamples& samples) {
+  if (!samples.experts.empty()) return "records that name the expert";
+  std::vector<std::string> ways;
+  for (const engine::ExpertTiming& timing : side.front()->result.measurements.experts) {
+    const std::string way = method_text(timing);
+    if (std::ranges::find(ways, way) == ways.end()) ways.push_back(way);
+  }
+  return fmt::format("{}", fmt::join(ways, ", "));
+}
+
 std::string why_no_expert_time(const RunSide& a, const RunSide& b, const SideSamples& in_a,
                                const SideSamples& in_b) {
   if (!in_a.experts.empty() && !in_b.experts.empty()) return {};
-  const bool both = in_a.experts.empty() && in_b.experts.empty();
-  const RunSide& lacking = in_a.experts.empty() ? a : b;
-  return std::string(both                   ? "Neither run has"
-                     : in_a.experts.empty() ? "A has no"
-                                            : "B has no") +
-         (both ? " a record that names an expert" : " record that names an expert") +
-         ", so there is no time per expert to compare; a share of FLOP would be a guess. Method: " +
-         lacking.front()->result.activity_method + ".";
+  const std::string known_a = known_expert_times(a, in_a);
+  const std::string known_b = known_expert_times(b, in_b);
+  const auto without = [](const RunSide& side) {
+    return "no time per expert: no record of it names an expert, and it has neither stamps nor "
+           "isolated launches. Method: " +
+           side.front()->result.activity_method + ".";
+  };
+  if (known_a.empty() && known_b.empty()) {
+    return "Neither run has a record that names an expert, stamps or isolated launches, so there "
+           "is no time per expert to compare; a share of FLOP would be a guess. Method: " +
+           a.front()->result.activity_method + ".";
+  }
+  if (known_a.empty()) return fmt::format("B has {}; A has {}", known_b, without(a));
+  if (known_b.empty()) return fmt::format("A has {}; B has {}", known_a, without(b));
+  return fmt::format("A has {}; B has {}: different ways, so their times are not compared.",
+                     known_a, known_b);
+}
+
+/// Where only one side was timed, its times are listed without a ratio.
+const engine::ExpertTiming* only_timing(const Timings& a, const Timings& b) {
+  if (a.empty() == b.empty()) return nullptr;
+  return a.empty() ? &b.front() : &a.front();
 }
 
 /// A ratio of times remains; what it says about a setting does not.
@@ -355,6 +381,9 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   } else if (comparison.no_expert_time.empty()) {
     comparison.expert_method = "records that name the expert";
   }
+  const bool records = !in_a.experts.empty() || !in_b.experts.empty();
+  const engine::ExpertTiming* const timing =
+      common != nullptr || records ? common : only_timing(timings_a, timings_b);
   const std::size_t timed_experts = common_keys(in_a.experts, in_b.experts);
   const std::size_t experts = std::max(first_a.result.splits.size(), first_b.result.splits.size());
   // Times are those of all iterations; so are, of a recorded routing, the rows.
@@ -374,10 +403,10 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
     row.snr_b_db = of_b.snr_db;
     row.left_out_a = of_a.left_out();
     row.left_out_b = of_b.left_out();
-    if (comparison.no_expert_time.empty()) {
-      row.time = common == nullptr
-                     ? difference_of(in_a.experts, in_b.experts, row.expert, timed_experts)
-                     : difference_of(timings_a, timings_b, *common, row.expert);
+    if (timing != nullptr) {
+      row.time = difference_of(timings_a, timings_b, *timing, row.expert);
+    } else if (comparison.no_expert_time.empty()) {
+      row.time = difference_of(in_a.experts, in_b.experts, row.expert, timed_experts);
     }
     comparison.experts.push_back(std::move(row));
   }

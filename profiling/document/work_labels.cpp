@@ -42,6 +42,14 @@ std::string WorkLabels::label(std::string_view operation, std::string_view kerne
   return operation.starts_with(words) ? label : fmt::format("{} ({})", label, words);
 }
 
+std::vector<std::string> labels_of(const std::vector<NamedWork>& list) {
+  WorkLabels labels;
+  for (const NamedWork& work : list) labels.add(work.operation, work.kernel);
+  std::vector<std::string> result;
+  for (const NamedWork& work : list) result.push_back(labels.label(work.operation, work.kernel));
+  return result;
+}
+
 WorkLabels work_labels(const Activity& activity, engine::StepKind step) {
   engine::OperationNames operations(step);
   WorkLabels labels;

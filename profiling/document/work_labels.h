@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/model/step_tensors.h"
 #include "profiling/trace/activity.h"
@@ -24,6 +25,14 @@ class WorkLabels {
  private:
   std::map<std::string, std::set<std::string>, std::less<>> kernels_;  // short names, by operation
 };
+
+/// A piece of work of a list that shows each by one name: a row of a heatmap, a box of a graph.
+struct NamedWork {
+  std::string operation;  // empty = not known
+  std::string kernel;
+};
+/// The label of each, distinct from those of the others as above.
+std::vector<std::string> labels_of(const std::vector<NamedWork>& list);
 
 /// Of all records. Visits each of them.
 WorkLabels work_labels(const Activity& activity, engine::StepKind step);

@@ -93,5 +93,19 @@ TEST(GraphLayout, TenThousandNodesWithinASecond) {
 
 TEST(GraphLayout, NoNodesGiveNoPlaces) { EXPECT_TRUE(lay_out({}).places.empty()); }
 
+TEST(NodeLabels, NameTheWorkAndTellKernelsOfOneOperationApart) {
+  profiling::GraphSnapshot graph = graph_of(4, {});
+  graph.nodes[0].stage = graph.nodes[1].stage = engine::Stage::Quantize;
+  graph.nodes[0].name = "void kernels::tile_kernel<float>(int)";
+  graph.nodes[1].name = "void kernels::amax_kernel<float>(int)";
+  graph.nodes[2].name = "nvjet_sm90_qqtst";
+  const std::vector<std::string> labels =
+      node_labels(engine::StepKind::Linear, graph, {"X", "X", "", ""});
+  EXPECT_TRUE(labels[0].starts_with("quantize X (tile")) << labels[0];
+  EXPECT_TRUE(labels[1].starts_with("quantize X (amax")) << labels[1];
+  EXPECT_EQ(labels[2].find("quantize"), std::string::npos);
+  EXPECT_FALSE(labels[3].empty()) << "a node without a name has its type";
+}
+
 }  // namespace
 }  // namespace app

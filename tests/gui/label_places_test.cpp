@@ -117,7 +117,7 @@ TEST(LabelPlaces, ANameFurtherAwayIsJoinedAndCrossesNoOther) {
   LabelPlaces places(kMin, kMax);
   std::vector<LabelPlaces::Joined> all;
   const ImVec2 dot{300, 100};
-  while (const auto joined = places.joined_to(dot, kSize, 12, 60)) {
+  while (const auto joined = places.joined_to(dot, kSize, {.least = 12, .most = 60})) {
     EXPECT_TRUE(inside(joined->at));
     EXPECT_LE(std::hypot(joined->end.x - dot.x, joined->end.y - dot.y), 60.5F);
     EXPECT_GE(joined->end.x, joined->at.x - 0.5F);
@@ -129,10 +129,15 @@ TEST(LabelPlaces, ANameFurtherAwayIsJoinedAndCrossesNoOther) {
   EXPECT_GE(all.size(), 2U);
 }
 
-TEST(LabelPlaces, WithoutRoomNearItAPointHasNoName) {
+TEST(LabelPlaces, WithoutAClearPlaceANameLiesOverDataNeverOverAName) {
   LabelPlaces places(kMin, kMax);
-  places.keep_free(ImVec2(200, kMin.y), ImVec2(400, kMax.y));
-  EXPECT_FALSE(places.joined_to(ImVec2(300, 100), kSize, 12, 60));
+  places.keep_free(kMin, kMax);
+  const auto joined = places.joined_to(ImVec2(300, 100), kSize, {.least = 12, .most = 60});
+  ASSERT_TRUE(joined);
+  EXPECT_FALSE(joined->clear) << "it needs a background";
+  const auto other = places.joined_to(ImVec2(304, 100), kSize, {.least = 12, .most = 60});
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(overlap(joined->at, other->at));
 }
 
 TEST(LabelPlaces, DataFarOutsideDoNoHarm) {

@@ -387,7 +387,7 @@ def test_numbers_that_list_values_are_swept_and_saved(open_window):
     # What the request's own checks refuse is counted, and says why.
     list_values(window, "frontier.n", "100,64")
     plan = value(window, "frontier.plan").split("\n")
-    assert plan[0] == "2 runs, 2 refused"
+    assert plan[0].startswith("2 runs, 2 refused: shape.n is 100; it must be a multiple of 16")
     assert "Rows 256, N 100: shape.n is 100; it must be a multiple of 16" in plan[1]
     list_values(window, "frontier.seed", "1,7")
     window.click("frontier.start")

@@ -71,6 +71,16 @@ TEST_F(WrappedText, OfASentenceWholeWordsAreKept) {
   EXPECT_EQ(fitted_words(font_, text, 1), "");
 }
 
+TEST_F(WrappedText, OfALabelWhatFollowsTheCommaGoesFirst) {
+  const std::string label = "6  quantize Wup, rowwise and columnwise";
+  const auto wide = [this](const std::string& text) { return width_of(text) + 1; };
+  EXPECT_EQ(fitted_label(font_, label, wide(label)), label);
+  EXPECT_EQ(fitted_label(font_, label, wide("6  quantize Wup, rowwise")), "6  quantize Wup...");
+  EXPECT_EQ(fitted_label(font_, "7  fprop up", wide("7  fprop up")), "7  fprop up");
+  // Both ends, of what precedes the comma.
+  EXPECT_TRUE(fitted_label(font_, label, wide("6  quantize")).ends_with("up"));
+}
+
 TEST_F(WrappedText, OfAKernelsNameBothEndsAreKept) {
   const std::string one = "nvjet_qqtst_128x128_128x6_2x1_v_bx_coopA_algo2_größe_TNN";
   const std::string other = "nvjet_qqtst_128x128_128x6_2x1_v_bx_coopA_algo2_größe_NTN";

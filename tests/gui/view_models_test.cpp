@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "app/gui/panels/graphs_model.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/recipe_steps_model.h"
 #include "app/gui/plot/bins.h"
@@ -22,6 +23,16 @@ using testing::HasSubstr;
 using testing::IsNan;
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
+TEST(TimerStep, IsThatOfWhichShortDurationsAreMultiples) {
+  // As an H200 reports memsets and kernels: steps of 32 ns, give or take one.
+  std::vector<float> durations = {704, 736, 737,  768,  769,    800,
+                                  800, 831, 1920, 2048, 143264, kNone};
+  EXPECT_EQ(app::timer_step_ns(durations), 32.0);
+  durations.push_back(755);
+  EXPECT_EQ(app::timer_step_ns(durations), 0.0) << "this timer is finer";
+  EXPECT_EQ(app::timer_step_ns({100000, 110000}), 0.0) << "two say nothing";
+}
 
 TEST(TabbedText, HasUnitsForPeopleAndKeepsOneFieldForATextWithTabs) {
   using profiling::Measure;

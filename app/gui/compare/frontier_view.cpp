@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <utility>
 
 #include "app/controllers/background.h"
 #include "app/controllers/batch_controller.h"
@@ -31,6 +32,13 @@ bool is_sweeping(const BatchStatus& batch) {
 }
 
 }  // namespace
+
+std::string refused_text(const std::vector<Refusal>& refusals) {
+  const std::string& first = refusals.front().reason;
+  const auto same = std::ranges::count(refusals, first, &Refusal::reason);
+  if (std::cmp_equal(same, refusals.size())) return fmt::format("{} refused: {}", same, first);
+  return fmt::format("{} refused, {} of them: {}", refusals.size(), same, first);
+}
 
 SweepAxes FrontierView::axes(const engine::RunRequest& request, const WorkerHello& hello) const {
   SweepAxes axes{.numbers = numbers_.axes(request)};
@@ -72,7 +80,7 @@ void FrontierView::plan(const PanelContext& context) {
     if (runs[i].refused.empty()) {
       ++runnable_;
     } else {
-      refusals_.push_back(planned_names_[i] + ": " + runs[i].refused);
+      refusals_.push_back({.run = planned_names_[i], .reason = runs[i].refused});
     }
   }
 }
@@ -195,7 +203,8 @@ std::string FrontierView::refusal(const engine::RunRequest& request) const {
   if (std::string unread = numbers_.error(request); !unread.empty()) return unread;
   if (!plan_error_.empty()) return plan_error_;
   if (runnable_ > 0) return {};
-  return refusals_.empty() ? "There is nothing to run" : refusals_.front();
+  return refusals_.empty() ? "There is nothing to run"
+                           : refusals_.front().run + ": " + refusals_.front().reason;
 }
 
 void FrontierView::draw_start(const PanelContext& context) {
@@ -245,7 +254,7 @@ void FrontierView::draw_axes(const PanelContext& context, controls::Flow& flow) 
   }
 }
 
-void FrontierView::draw_plan(const PanelContext& context, const Area& area) {
+TextLine FrontierView::plan_line(const PanelContext& context) const {
   const Theme& theme = context.theme;
   const BatchStatus& batch = context.view.batch;
   const std::string unread = numbers_.error(context.view.requested);
@@ -261,10 +270,12 @@ void FrontierView::draw_plan(const PanelContext& context, const Area& area) {
   } else if (planned_) {
     line.color = theme.colors.dim_text;
     line.text = fmt::format("{} runs", runnable_);
-    if (!refusals_.empty()) line.text += fmt::format(", {} refused", refusals_.size());
-    for (const std::string& refusal : refusals_) line.tooltip += refusal + "\n";
+    if (!refusals_.empty()) line.text += ", " + refused_text(refusals_);
+    for (const Refusal& refusal : refusals_) {
+      line.tooltip += refusal.run + ": " + refusal.reason + "\n";
+    }
   }
-  draw_text_line(context, area, line);
+  return line;
 }
 
 float FrontierView::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
@@ -287,9 +298,12 @@ float FrontierView::draw_controls(const PanelContext& context, const Area& area,
   draw_axes(context, axes);
   axes.next(theme.px(80));
   draw_start(context);
-  axes.next(theme.px(120));
+  // A reason that does not fit beside the button gets a row.
+  const TextLine line = plan_line(context);
+  const float wide = plot::text_size(theme.fonts.body, line.text).x;
+  axes.next(std::clamp(wide, theme.px(120), area.size.x));
   const ImVec2 words = ImGui::GetCursorScreenPos();
-  draw_plan(context, {words, ImVec2(std::max(area.end().x - words.x, 1.0F), row)});
+  draw_text_line(context, {words, ImVec2(std::max(area.end().x - words.x, 1.0F), row)}, line);
   // The further rows begin at the left edge of the page.
   ImGui::SetCursorScreenPos(ImVec2(area.at.x, axes.bottom()));
   controls::Flow numbers(theme, area.at.x, area.end().x);

@@ -21,6 +21,14 @@ struct FrontierWish {
   bool make_a = false;
 };
 
+/// A combination of the axes that cannot run.
+struct Refusal {
+  std::string run;  // its name
+  std::string reason;
+};
+/// "9 refused, 5 of them: MXFP8 needs ...": the first reason, and how many share it. Not empty.
+std::string refused_text(const std::vector<Refusal>& refusals);
+
 class FrontierView {
  public:
   /// The page uses the first `taken_left` pixels of the first row.
@@ -61,7 +69,7 @@ class FrontierView {
   float draw_controls(const PanelContext& context, const Area& area, float taken_left);
   void draw_axes(const PanelContext& context, controls::Flow& flow);
   void draw_start(const PanelContext& context);
-  void draw_plan(const PanelContext& context, const Area& area);
+  TextLine plan_line(const PanelContext& context) const;
   /// Why a sweep cannot be started; empty = it can.
   std::string refusal(const engine::RunRequest& request) const;
   void start(const PanelContext& context);
@@ -88,7 +96,7 @@ class FrontierView {
   SweepAxes planned_axes_;
   bool planned_ = false;
   std::size_t runnable_ = 0;
-  std::vector<std::string> refusals_;
+  std::vector<Refusal> refusals_;
   std::string plan_error_;  // why there is no plan
   std::vector<std::string> planned_names_;
   std::vector<std::string> running_names_;  // of the rows of the sweep in progress

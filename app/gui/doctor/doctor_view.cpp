@@ -93,12 +93,14 @@ void draw_proofs(const PanelContext& context, const Area& card,
   for (std::size_t i = 0; i < proofs.size(); ++i) {
     const profiling::ExperimentRecord& made = *proofs[i].made;
     const std::string text = proofs[i].when + made.title + ": " + verdict_text(made.outcome);
-    plot::draw_text(ImGui::GetWindowDrawList(), font, areas[i].at,
-                    verdict_color(theme, made.outcome.verdict),
-                    plot::fitted(font, text, room.size.x));
+    // An outcome comes last in its line: cut, the line would not say it.
+    const std::string lines = broken_at_spaces(font, text, room.size.x);
+    const float high = shown_size(font, lines, room.size.x).y;
+    draw_shown(ImGui::GetWindowDrawList(), font, areas[i].at,
+               verdict_color(theme, made.outcome.verdict), lines, room.size.x);
     controls::record(context, fmt::format("doctor.proof.{}", i).c_str(), proofs[i].when, "text",
                      text, areas[i].at, areas[i].end());
-    const Area grid = areas[i].below(line);
+    const Area grid = areas[i].below(high + line - font->FontSize);
     ImGui::SetCursorScreenPos(grid.at);
     draw_checks_grid(context, fmt::format("##doctor.grid{}", i).c_str(),
                      ImVec2(grid.size.x, grid.size.y - theme.px(kGapSmall)), made.outcome);
@@ -278,7 +280,7 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const Theme& theme = context.theme;
   const float width = theme.px(160);
   const auto high = [&theme](float height) { return CardPart{theme.px(height), theme.px(height)}; };
-  const CardPart last{0.36F, theme.px(180), {{0.62F, width}, {0.38F, width}}};
+  const CardPart last{0.36F, theme.px(180), {{0.66F, width}, {0.34F, width}}};
   const bool narrow = cards.size.x < theme.px(kNarrow);
   const auto state = [&](const Area&) { return state_card(context, scene); };
   const auto findings = [&](const Area&) { return findings_.list_card(context, scene); };

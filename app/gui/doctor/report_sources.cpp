@@ -81,6 +81,14 @@ void ReportSources::put_on_screen(std::string key) {
   ++changes_;
 }
 
+void ReportSources::prefer_findings(const SessionView& view) {
+  const auto& run = view.doctor.run_report;
+  if (!key_.empty() || view.visits.empty() || session_path_.empty()) return;
+  if (run == nullptr || !run->findings.empty()) return;
+  const std::size_t visit = most_certain(view.visits);
+  if (!view.visits[visit]->report.findings.empty()) put_on_screen(key_of_visit(visit + 1));
+}
+
 const ReportSource* ReportSources::chosen() const {
   const int at = index();
   return at < 0 ? nullptr : &all_[static_cast<std::size_t>(at)];

@@ -121,6 +121,7 @@ void GraphScene::start_facts() {
     const profiling::GraphSnapshot& graph = report->snapshot.graphs[index];
     GraphFacts facts{.layout = lay_out(graph), .memory = map_memory(report->snapshot, graph)};
     facts.operands = operands_of(report->snapshot, graph, facts.memory);
+    facts.labels = node_labels(report->snapshot.step, graph, facts.operands);
     if (run != nullptr) add_durations(graph, run->activity, facts);
     return std::make_shared<const GraphFacts>(std::move(facts));
   });

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "app/gui/plot/format.h"
-#include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -20,11 +19,9 @@ std::string node_title(engine::StepKind step, const profiling::GraphSnapshot& gr
   const std::string_view name =
       one.name.empty() ? profiling::name_of(one.type) : std::string_view(one.name);
   const auto index = static_cast<std::size_t>(node);
-  std::string operation = engine::operation_name(step, one.stage, one.writes);
-  if (operation.empty() && facts != nullptr && index < facts->operands.size() &&
-      !facts->operands[index].empty()) {
-    operation = fmt::format("{} {}", engine::stage_name(one.stage), facts->operands[index]);
-  }
+  const bool derived = facts != nullptr && index < facts->operands.size();
+  const std::string operation =
+      node_operation(step, one, derived ? facts->operands[index] : std::string());
   return fmt::format("{}  {}", node, plot::work_name(operation, name));
 }
 

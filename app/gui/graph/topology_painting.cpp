@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "app/gui/controls/widgets.h"
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/graph/topology_view.h"
 #include "app/gui/plot/format.h"
@@ -169,7 +170,6 @@ void TopologyView::draw_nodes(const PanelContext& context, const GraphScene& sce
                               const std::vector<profiling::NodeState>& board) {
   const Theme& theme = context.theme;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  const profiling::GraphSnapshot& graph = *scene.graph();
   const std::vector<GraphLayout::Place>& places = scene.facts()->layout.places;
   const float half = 0.5F * GraphLayout::kBoxWidth;
   const bool dots = scale_ < kDotsBelow;
@@ -222,11 +222,14 @@ void TopologyView::draw_nodes(const PanelContext& context, const GraphScene& sce
     if (high.y - low.y < kTextAbove * theme.scale) continue;
     const ImFont* font = font_for(theme.fonts, text_size_);
     const float inset = std::max(2.0F, 0.25F * scale_) + theme.px(kGapSmall);
-    const float wide = (right - theme.px(kGapSmall) - low.x - inset) * font->FontSize / text_size_;
+    const float wide = (right - low.x - inset) * font->FontSize / text_size_;
+    const std::string shown =
+        fitted_label(font, fmt::format("{}  {}", i, scene.facts()->labels[i]), wide);
     draw_scaled(draw, font, text_size_,
                 ImVec2(std::round(low.x + inset), std::round(0.5F * (low.y + high.y - text_size_))),
-                theme.colors.text,
-                fitted_middle(font, node_title(scene.step(), graph, node, scene.facts()), wide));
+                theme.colors.text, shown);
+    controls::record(context, fmt::format("topology.node.{}", i).c_str(), shown.c_str(), "text",
+                     scene.facts()->labels[i], low, high);
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <utility>
 
 #include "app/gui/plot/format.h"
@@ -30,6 +32,12 @@ RowLabel label_of(const profiling::NodeMatrix::Row& row) {
   return {.kernel = label, .suffix = {}};
 }
 
+// A timer's ticks, in whole nanoseconds, are not all equally long.
+constexpr double kTickJitterNs = 2.0;
+constexpr double kCoarsestTimerNs = 1000.0;
+constexpr double kMostSteps = 100.0;
+constexpr std::size_t kFewestDurations = 8;
+
 template <class Scale>
 plot::Grid scaled(const profiling::NodeMatrix& matrix, Scale scale) {
   plot::Grid grid{.rows = static_cast<int>(matrix.rows.size()),
@@ -47,11 +55,41 @@ plot::Grid scaled(const profiling::NodeMatrix& matrix, Scale scale) {
 
 }  // namespace
 
+double timer_step_ns(std::vector<float> durations) {
+  std::erase_if(durations, [](float one) { return std::isnan(one); });
+  std::ranges::sort(durations);
+  double least = kCoarsestTimerNs + 1.0;
+  for (std::size_t i = 1; i < durations.size(); ++i) {
+    const double apart = static_cast<double>(durations[i]) - static_cast<double>(durations[i - 1]);
+    if (apart > kTickJitterNs) least = std::min(least, apart);
+  }
+  if (least > kCoarsestTimerNs) return 0.0;
+  // Two durations that are one step apart may be closer by the jitter of both.
+  for (double step = std::round(least) + kTickJitterNs; step >= least; step -= 1.0) {
+    // Long ones are left out: an error of the step adds up over its multiples.
+    const auto end = std::ranges::upper_bound(durations, static_cast<float>(kMostSteps * step));
+    const auto few = std::span(durations.begin(), end);
+    const bool coarse = few.size() >= kFewestDurations && step > 4.0 * kTickJitterNs;
+    if (coarse && std::ranges::all_of(few, [step](float one) {
+          const auto value = static_cast<double>(one);
+          return std::abs(value - step * std::round(value / step)) <= kTickJitterNs;
+        })) {
+      return step;
+    }
+  }
+  return 0.0;
+}
+
 std::shared_ptr<const ReplayPicture> make_replay_picture(GraphsModel::Run run) {
   auto picture = std::make_shared<ReplayPicture>();
   picture->matrix = profiling::node_matrix(run->activity, run->result.effective.step);
-  plot::Grid ratio =
-      scaled(picture->matrix, [](float value, float median) { return value / median; });
+  picture->timer_step_ns = timer_step_ns(picture->matrix.duration_ns);
+  // Of a memset one step of the timer is 4 %: it would outshine what really differs.
+  const double step = picture->timer_step_ns;
+  const auto unseen = static_cast<float>(step > 0.0 ? step + kTickJitterNs : 0.0);
+  plot::Grid ratio = scaled(picture->matrix, [unseen](float value, float median) {
+    return std::abs(value - median) <= unseen ? 1.0F : value / median;
+  });
   // One stalled replay must not turn all others into one colour.
   plot::Range colors = plot::robust_range(ratio.values, 0.02, 0.95);
   if (colors.span() < 0.04) colors = {colors.min - 0.02, colors.max + 0.02};
@@ -102,14 +140,14 @@ void GraphsModel::lay_out_rows(const Theme& theme) {
   row_labels_.clear();
   row_colors_.clear();
   row_margin_.clear();
-  profiling::WorkLabels labels;
+  std::vector<profiling::NamedWork> work;
   for (const profiling::NodeMatrix::Row& row : matrix().rows) {
-    labels.add(row.operation, label_of(row).kernel);
+    work.push_back({.operation = row.operation, .kernel = label_of(row).kernel});
   }
+  const std::vector<std::string> labels = profiling::labels_of(work);
   for (std::size_t i = 0; i < matrix().rows.size(); ++i) {
     const profiling::NodeMatrix::Row& row = matrix().rows[i];
-    const RowLabel label = label_of(row);
-    const std::string name = labels.label(row.operation, label.kernel) + label.suffix;
+    const std::string name = labels[i] + label_of(row).suffix;
     row_labels_.push_back(has_graph() ? fmt::format("{}  {}", i, name) : name);
     row_colors_.push_back(theme.stage(row.stage));
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +

@@ -37,9 +37,14 @@ struct ReplayPicture {
   IterationSeries iterations;
   CheckSummary checks;
   CheckStrip check_strip;
+  double timer_step_ns = 0.0;  // below it durations do not differ; 0 = not known
 };
 std::shared_ptr<const ReplayPicture> make_replay_picture(
     std::shared_ptr<const profiling::RecordedRun> run);
+
+/// The step of a coarse timer, as of a GPU (32 ns), of which the short ones of these durations are
+/// multiples; 0 = they do not show one.
+double timer_step_ns(std::vector<float> durations);
 
 class GraphsModel {
  public:
@@ -65,6 +70,7 @@ class GraphsModel {
   bool has_graph() const { return !run().activity.nodes.empty(); }
   const profiling::NodeMatrix& matrix() const { return picture_->matrix; }
   float duration_ns(int row, int column) const;
+  double timer_step_ns() const { return picture_->timer_step_ns; }
   const plot::Grid& grid() const { return cells().grid; }
   plot::Range colors() const { return cells().colors; }
   const std::vector<std::string>& row_labels() const { return row_labels_; }

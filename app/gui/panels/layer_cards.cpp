@@ -145,7 +145,7 @@ void LayerView::draw_memory(const PanelContext& context, const Area& room) const
   const Area below =
       with_sentence(context, room, "layer.memory_sentence", memory_sentence(memories_));
   const ImU32 weights = plot::faded(theme.colors.dim_text, 0.5F);
-  const float legend = theme.fonts.label->FontSize + theme.px(kGapSmall);
+  float legend = theme.fonts.label->FontSize + theme.px(kGapSmall);
   const bool layer = memories_.front().h > 0 || memories_.front().a > 0;
   std::vector<plot::LegendEntry> entries = {{"X", theme.series(0)}};
   if (layer) {
@@ -154,8 +154,12 @@ void LayerView::draw_memory(const PanelContext& context, const Area& room) const
   }
   if (memories_.front().y > 0) entries.push_back({"Y", theme.colors.good});
   entries.push_back({"second copies of weights", weights});
-  plot::draw_legend(theme, ImVec2(below.end().x, below.at.y), below.at.x, theme.px(kGapLarge),
-                    entries);
+  legend += plot::draw_legend(context,
+                              {.id = "layer.memory_legend",
+                               .right = ImVec2(below.end().x, below.at.y),
+                               .left = below.at.x,
+                               .gap = theme.px(kGapLarge)},
+                              entries);
   double end = 0.0;
   std::vector<plot::NamedBar> bars;
   for (const RecipeMemory& one : memories_) {

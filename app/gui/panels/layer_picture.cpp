@@ -139,7 +139,7 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
       .question =
           "Where in the layer are error, memory and time? A click on an operand shows its "
           "numbers on This run.",
-      .note = has_layer_ ? "layer 0 · median times per step · dashed: kept for backward" : "",
+      .note = has_layer_ ? "layer 0 · median times per step · blue: kept for backward" : "",
       .measured =
           "SNR: the tensor as the next product reads it, against the same tensor of a layer that "
           "computes in FP32 from unquantized operands, so everything before it counts; all experts "
@@ -148,7 +148,11 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
           "activation "
           "is part of the quantize kernels of A, and backward of dH. A permutation's bytes are "
           "counted: every token and row that it reads or writes once, and 4 bytes for each number "
-          "of a copy (its expert, its row, its probability and the gradient of that).",
+          "of a copy (its expert, its row, its probability and the gradient of that). What is kept "
+          "for "
+          "backward is blue; a dashed line leads to the kernels that read it, where they are in "
+          "the "
+          "next column.",
       .list = layer_list(profiling::tensors_table),
       .empty = [this, &context] { return no_layer(context); },
       .draw = [this, &context](const Area& room) { draw_picture(context, room); },

@@ -53,6 +53,7 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   // Another operand has another range; a newer run of the same one keeps the zoom.
   if (model_.generation() != 0 && model_.operand() != operand) {
     value_view_ = {};
+    amax_view_ = {};
     scale_view_ = {};
     map_state_.view = {};
   }
@@ -248,6 +249,7 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
     if (const auto& range = wanted->values_log2) {
       value_view_.selection = plot::Range{(*range)[0], (*range)[1]};
     }
+    amax_view_.selection = value_view_.selection;
     scale_view_.selection.reset();
   }
   const Theme& theme = context.theme;

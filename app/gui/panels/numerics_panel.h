@@ -47,7 +47,9 @@ class NumericsPanel : public PagePanel {
   EmptyState no_scales(const char* what) const;
   std::string why_no_amax() const;
   void draw_linked(const PanelContext& context, const plot::HistogramSpec& spec,
-                   const std::vector<plot::HistogramSeries>& series, bool scales);
+                   const std::vector<plot::HistogramSeries>& series, plot::PlotView& view,
+                   const std::vector<plot::PlotView*>& same,
+                   const std::vector<plot::PlotView*>& other);
   // numerics_value_cards.cpp
   CardSpec values_card(const PanelContext& context);
   void draw_values(const PanelContext& context, const Area& room);
@@ -90,8 +92,9 @@ class NumericsPanel : public PagePanel {
   engine::StepTensor operand_ = engine::StepTensor::X;
   int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;
-  plot::PlotView value_view_;        // of values and amax
-  plot::PlotView scale_view_;        // the same axis, a selection of its own
+  plot::PlotView value_view_;        // of the values
+  plot::PlotView amax_view_;         // the same selection, a range of magnitudes
+  plot::PlotView scale_view_;        // the axis of amax, a selection of its own
   std::optional<Selection> wanted_;  // until a run is on screen
   std::optional<ValueSelection> selection_;
   std::uint64_t selection_generation_ = 0;  // of the model it was made from

@@ -18,25 +18,23 @@ const char* const kCountMethod =
     "without sign in four bins per power of two. Heights are counts per power of two, so that bins "
     "of unequal width compare by area. Zeros, infinities and NaN are shown separately.";
 
-plot::Range shared_limits(const NumericsModel& model) {
-  const plot::Range limits = plot::histogram_limits(
-      {&model.before(), &model.after(), &model.scale(), &model.amax()}, plot::AxisKind::Log2);
-  return limits.empty() ? plot::Range{-8.0, 8.0} : limits;
-}
-
-/// What the three histograms share: axis, and room for the end bins of any of them.
-plot::HistogramSpec shared_histogram(const NumericsModel& model, const char* id, ImVec2 size) {
+/// What histograms of one card share: an axis that fits their occupied bins, and room for the end
+/// bins of any of them.
+plot::HistogramSpec shared_histogram(const std::vector<const plot::Bins*>& all, const char* id,
+                                     ImVec2 size) {
+  plot::Range limits = plot::histogram_limits(all, plot::AxisKind::Log2);
+  if (limits.empty()) limits = {-8.0, 8.0};
   bool zeros = false;
   bool infinities = false;
   bool nans = false;
-  for (const plot::Bins* bins : {&model.before(), &model.after(), &model.scale(), &model.amax()}) {
+  for (const plot::Bins* bins : all) {
     zeros = zeros || bins->zeros > 0;
     infinities = infinities || bins->infinities > 0;
     nans = nans || bins->nans > 0;
   }
   return {.id = id,
           .size = size,
-          .x = {.kind = plot::AxisKind::Log2, .limits = shared_limits(model)},
+          .x = {.kind = plot::AxisKind::Log2, .limits = limits},
           .selectable = true,
           .reserved_left = zeros ? 1 : 0,
           .reserved_right = (infinities ? 1 : 0) + (nans ? 1 : 0)};
@@ -73,7 +71,17 @@ CardSpec NumericsPanel::values_card(const PanelContext& context) {
 
 void NumericsPanel::draw_values(const PanelContext& context, const Area& room) {
   const Theme& theme = context.theme;
-  plot::HistogramSpec spec = shared_histogram(model_, "##numerics.values", room.size);
+  const float below =
+      plot::draw_legend(context,
+                        {.id = "numerics.values_legend",
+                         .right = ImVec2(room.end().x - theme.px(kGap), room.at.y),
+                         .left = room.at.x + theme.px(100),
+                         .gap = theme.px(kGapLarge)},
+                        {{"before", theme.colors.dim_text}, {"after", theme.colors.accent}});
+  const Area under = room.below(below);
+  ImGui::SetCursorScreenPos(under.at);
+  plot::HistogramSpec spec =
+      shared_histogram({&model_.before(), &model_.after()}, "##numerics.values", under.size);
   spec.x.label = "|value|";
   spec.y_label = "elements / octave";
   spec.log_y = log_counts_;
@@ -81,32 +89,29 @@ void NumericsPanel::draw_values(const PanelContext& context, const Area& room) {
       context, spec,
       {{.name = "before", .color = theme.colors.dim_text, .bins = &model_.before()},
        {.name = "after", .color = theme.colors.accent, .bins = &model_.after(), .filled = false}},
-      false);
-  plot::draw_legend(theme, ImVec2(room.end().x - theme.px(kGap), room.at.y), room.at.x,
-                    theme.px(kGapLarge),
-                    {{"before", theme.colors.dim_text}, {"after", theme.colors.accent}});
+      value_view_, {&amax_view_}, {&scale_view_});
 }
 
 CardSpec NumericsPanel::scales_card(const PanelContext& context) {
   const auto blocks = static_cast<std::uint64_t>(model_.scale().total());
-  return {
-      .id = "numerics.scales_card",
-      .title = "Scales and amax",
-      .question =
-          "How far apart are the scales of the blocks? A wide spread is what a single scale "
-          "for the whole tensor would lose.",
-      .note = blocks > 0 ? fmt::format("n {}", plot::count_text(blocks)) : "",
-      .measured =
-          "Quantization scale (what the operand is multiplied by) and amax of each "
-          "block or tensor. All three plots share axis and zoom; a range of magnitudes is one of "
-          "values and of amax, a range of scales only of those. " +
-          std::string(kCountMethod),
-      .list =
-          [this] {
-            return plot::bins_table(
-                "series", {{"scale", &model_.scale()}, {"amax", &model_.amax()}}, plot::kLog2Edges);
-          },
-      .draw = [this, &context](const Area& room) { draw_scales(context, room); }};
+  return {.id = "numerics.scales_card",
+          .title = "Scales and amax",
+          .question =
+              "How far apart are the scales of the blocks? A wide spread is what a single scale "
+              "for the whole tensor would lose.",
+          .note = blocks > 0 ? fmt::format("n {}", plot::count_text(blocks)) : "",
+          .measured =
+              "Quantization scale (what the operand is multiplied by) and amax of each "
+              "block or tensor. Both plots share axis and zoom; a range of magnitudes is one of "
+              "values and of amax, a range of scales only of those. " +
+              std::string(kCountMethod),
+          .list =
+              [this] {
+                return plot::bins_table("series",
+                                        {{"scale", &model_.scale()}, {"amax", &model_.amax()}},
+                                        plot::kLog2Edges);
+              },
+          .draw = [this, &context](const Area& room) { draw_scales(context, room); }};
 }
 
 void NumericsPanel::draw_scales(const PanelContext& context, const Area& room) {
@@ -119,11 +124,25 @@ void NumericsPanel::draw_scales(const PanelContext& context, const Area& room) {
     const engine::RecipeTraits& traits = engine::traits_of(model_.recipe());
     const auto one = [&](const char* id, const char* label, bool per_expert, const plot::Bins& bins,
                          ImU32 color, bool scales) {
-      plot::HistogramSpec spec = shared_histogram(model_, id, ImVec2(room.size.x, half));
+      // Scale and amax of a block move together; only a range of magnitudes is one of values, too.
+      plot::HistogramSpec spec =
+          shared_histogram({&model_.scale(), &model_.amax()}, id, ImVec2(room.size.x, half));
       spec.y_label = fmt::format("{} of each {}, {}s / octave", label,
                                  per_expert ? "expert" : "block", per_expert ? "expert" : "block");
       spec.log_y = log_counts_;
-      draw_linked(context, spec, {{.name = label, .color = color, .bins = &bins}}, scales);
+      const std::vector<plot::HistogramSeries> series = {
+          {.name = label, .color = color, .bins = &bins}};
+      plot::PlotView& view = scales ? scale_view_ : amax_view_;
+      plot::PlotView& other = scales ? amax_view_ : scale_view_;
+      view.x = other.x;
+      view.held = other.held;
+      if (scales) {
+        draw_linked(context, spec, series, scale_view_, {}, {&value_view_, &amax_view_});
+      } else {
+        draw_linked(context, spec, series, amax_view_, {&value_view_}, {&scale_view_});
+      }
+      other.x = view.x;
+      other.held = view.held;
     };
     one("##numerics.scale", "scale", traits.per_tensor(), model_.scale(),
         theme.stage(engine::Stage::Quantize), true);
@@ -156,22 +175,22 @@ std::string NumericsPanel::why_no_amax() const {
       traits.title, traits.block);
 }
 
-/// The three histograms share axis and zoom. A click or a drag in one kind drops the range of the
-/// other.
+/// A drag or a click also sets the range of the `same` kind, and drops that of the `other` one.
 void NumericsPanel::draw_linked(const PanelContext& context, const plot::HistogramSpec& spec,
-                                const std::vector<plot::HistogramSeries>& series, bool scales) {
-  plot::PlotView& view = scales ? scale_view_ : value_view_;
-  plot::PlotView& other = scales ? value_view_ : scale_view_;
-  view.x = other.x;
-  view.held = other.held;
+                                const std::vector<plot::HistogramSeries>& series,
+                                plot::PlotView& view, const std::vector<plot::PlotView*>& same,
+                                const std::vector<plot::PlotView*>& other) {
   const std::optional<plot::Range> before = view.selection;
   const bool clicked = plot::draw_histogram(context, spec, series, view);
-  if (clicked || view.selection != before) {
-    other.selection.reset();
-    other.kept.clear();
+  if (!clicked && view.selection == before) return;
+  for (plot::PlotView* one : same) {
+    one->selection = view.selection;
+    one->kept = view.kept;
   }
-  other.x = view.x;
-  other.held = view.held;
+  for (plot::PlotView* one : other) {
+    one->selection.reset();
+    one->kept.clear();
+  }
 }
 
 void NumericsPanel::follow_selection() {

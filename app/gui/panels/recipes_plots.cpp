@@ -33,6 +33,7 @@ profiling::Table bins_of(const std::vector<RecipeOverlay>& overlays, BinsOf whic
 }
 
 struct OverlayPlot {
+  const char* legend = "";  // its id
   BinsOf which;
   const plot::Bins* before = nullptr;  // null = only after
   plot::HistogramSpec histogram{};     // without its size
@@ -53,14 +54,20 @@ void draw_overlay(const PanelContext& context, const Area& room, const OverlayPl
     all.push_back(one.bins);
   }
   plot::HistogramSpec histogram = overlay.histogram;
-  histogram.size = room.size;
+  const float below = plot::draw_legend(context,
+                                        {.id = overlay.legend,
+                                         .right = ImVec2(room.end().x, room.at.y),
+                                         .left = room.at.x + context.theme.px(88),
+                                         .gap = context.theme.px(kGap)},
+                                        legend);
+  const Area under = room.below(below);
+  ImGui::SetCursorScreenPos(under.at);
+  histogram.size = under.size;
   if (histogram.x.kind == plot::AxisKind::Log2) {
     histogram.x.limits = plot::histogram_limits(all, plot::AxisKind::Log2);
     if (histogram.x.limits.empty()) histogram.x.limits = {-8.0, 8.0};
   }
   plot::draw_histogram(context, histogram, series, view);
-  plot::draw_legend(context.theme, ImVec2(room.end().x, room.at.y),
-                    room.at.x + context.theme.px(100), context.theme.px(kGap), legend);
 }
 
 }  // namespace
@@ -90,7 +97,8 @@ CardSpec RecipesView::values_card(const PanelContext& context) {
       .draw =
           [this, &context](const Area& room) {
             draw_overlay(context, room,
-                         {.which = &RecipeOverlay::after,
+                         {.legend = "recipes.values_legend",
+                          .which = &RecipeOverlay::after,
                           .before = &model_.before(),
                           .histogram = {.id = "##recipes.values",
                                         .x = {.kind = plot::AxisKind::Log2, .label = "|x|"},
@@ -116,7 +124,8 @@ CardSpec RecipesView::scales_card(const PanelContext& context) {
       .draw =
           [this, &context](const Area& room) {
             draw_overlay(context, room,
-                         {.which = &RecipeOverlay::scale,
+                         {.legend = "recipes.scales_legend",
+                          .which = &RecipeOverlay::scale,
                           .histogram = {.id = "##recipes.scales",
                                         .x = {.kind = plot::AxisKind::Log2, .label = "scale"},
                                         .y_label = "scales / octave",
@@ -147,7 +156,8 @@ CardSpec RecipesView::codes_card(const PanelContext& context) {
       .draw =
           [this, &context](const Area& room) {
             draw_overlay(context, room,
-                         {.which = &RecipeOverlay::codes,
+                         {.legend = "recipes.codes_legend",
+                          .which = &RecipeOverlay::codes,
                           .histogram = {.id = "##recipes.codes",
                                         .x = {.kind = plot::AxisKind::Integer,
                                               .label = "code",

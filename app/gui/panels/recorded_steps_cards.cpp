@@ -176,9 +176,13 @@ void RecordedStepsCards::draw_strip(const PanelContext& context, const Area& roo
   const plot::Range snr = range_of(steps(), &engine::RecordedStep::y_snr_db);
   const ImU32 imbalance_color = theme.colors.warn;
   const ImU32 snr_color = theme.colors.good;
-  const float legend = theme.fonts.label->FontSize + theme.px(kGapSmall);
-  plot::draw_legend(
-      theme, ImVec2(room.end().x, room.at.y), room.at.x, theme.px(kGapLarge),
+  float legend = theme.fonts.label->FontSize + theme.px(kGapSmall);
+  legend += plot::draw_legend(
+      context,
+      {.id = "performance.steps_legend",
+       .right = ImVec2(room.end().x, room.at.y),
+       .left = room.at.x,
+       .gap = theme.px(kGapLarge)},
       {{fmt::format("imbalance {}",
                     range_text(range_of(steps(), &engine::RecordedStep::imbalance), "", 2)),
         imbalance_color},
@@ -186,18 +190,19 @@ void RecordedStepsCards::draw_strip(const PanelContext& context, const Area& roo
   const Area below = room.below(legend);
   ImGui::SetCursorScreenPos(below.at);
   const double height = highest > 0.0 ? 1.1 * highest : 1.0;
-  plot::PlotFrame frame(quiet,
-                        {.id = "##performance.steps",
-                         .size = below.size,
-                         .x = {.kind = plot::AxisKind::Integer,
-                               .label = "step, in the order of replay",
-                               .limits = {-0.5, static_cast<double>(count()) - 0.5}},
-                         .y = {.kind = plot::AxisKind::Nanoseconds,
-                               .label = plot::time_unit(highest).name,
-                               .limits = {0.0, height}},
-                         .selectable = false,
-                         .min_span = 4.0},
-                        strip_view_);
+  plot::PlotFrame frame(
+      quiet,
+      {.id = "##performance.steps",
+       .size = below.size,
+       .x = {.kind = plot::AxisKind::Integer,
+             .label = "step, in the order of replay",
+             .limits = {-0.5, static_cast<double>(count()) - 0.5}},
+       .y = {.kind = plot::AxisKind::Nanoseconds,
+             .label = fmt::format("time of a step, {}", plot::time_unit(highest).name),
+             .limits = {0.0, height}},
+       .selectable = false,
+       .min_span = 4.0},
+      strip_view_);
   std::vector<plot::Bar> bars;
   plot::Spans untimed{.color = plot::faded(theme.colors.accent, 0.55F),
                       .kind = plot::Spans::Kind::Foot};

@@ -149,6 +149,16 @@ void ReplaysView::draw_matrix_read_out(const PanelContext& context,
                  lines);
 }
 
+namespace {
+
+std::string timer_words(double step_ns) {
+  if (step_ns <= 0.0) return {};
+  return fmt::format("; a difference of one step of the timer, {}, counts as none",
+                     plot::duration_text(step_ns));
+}
+
+}  // namespace
+
 CardSpec ReplaysView::matrix_card(const PanelContext& context) {
   const bool graph = model_.has_graph();
   const profiling::NodeMatrix& matrix = model_.matrix();
@@ -172,7 +182,8 @@ CardSpec ReplaysView::matrix_card(const PanelContext& context) {
               "records. Without a graph: spans of one stage, layer and expert. Method: " +
               method +
               ". Colours span the 2nd to the 95th percentile when they compare with the "
-              "row's median.",
+              "row's median" +
+              timer_words(model_.timer_step_ns()) + ".",
           .list = [this] { return matrix_list(); },
           .header_widgets = widgets,
           .header = choose_scale,

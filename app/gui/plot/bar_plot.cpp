@@ -1,7 +1,13 @@
 #include "app/gui/plot/bar_plot.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
 
 #include "app/gui/plot/plot_text.h"
 
@@ -18,7 +24,14 @@ Range limits_of(const std::vector<Bar>& bars) {
 }
 
 /// Above the right end of the plot.
-void name_companions(const Theme& theme, const PlotFrame& frame, const std::string& label) {
+void name_companions(const PanelContext& context, const PlotFrame& frame, const BarSpec& spec,
+                     const std::vector<Bar>& bars) {
+  const Theme& theme = context.theme;
+  // They have no axis: the name says what the highest one is.
+  double highest = 0.0;
+  for (const Bar& bar : bars) highest = std::max(highest, bar.companion);
+  const std::string label = fmt::format("{} \u2264 {}", spec.companion_label,
+                                        count_text(static_cast<std::uint64_t>(highest)));
   const ImFont* font = theme.fonts.label;
   const ImVec2 at(frame.max().x - text_size(font, label).x - theme.px(kGapSmall),
                   frame.min().y - font->FontSize - theme.px(3));
@@ -28,6 +41,8 @@ void name_companions(const Theme& theme, const PlotFrame& frame, const std::stri
                               ImVec2(at.x - theme.px(4), middle + theme.px(2)), theme.colors.warn);
   draw_text(frame.draw(), font, at, theme.colors.dim_text, label);
   frame.close_clip();
+  controls::record(context, (std::string(spec.id).substr(2) + ".companions").c_str(), label.c_str(),
+                   "text", label, at, ImVec2(frame.max().x, at.y + font->FontSize));
 }
 
 }  // namespace
@@ -50,7 +65,7 @@ MarkHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::v
   Spans frames{.color = context.theme.colors.accent, .kind = Spans::Kind::Framed};
   if (spec.selected >= 0) frames.ranges.push_back({spec.selected - 0.5, spec.selected + 0.5});
   const MarkHit hit = draw_marks(context, frame, {frames, mark});
-  if (mark.companions) name_companions(context.theme, frame, spec.companion_label);
+  if (mark.companions) name_companions(context, frame, spec, bars);
   return hit;
 }
 

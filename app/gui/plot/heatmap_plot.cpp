@@ -119,7 +119,7 @@ void draw_row_labels(const PanelContext& context, const HeatmapSpec& spec, ImVec
     }
     if (row % stride != 0) continue;
     if (row < spec.row_labels.size()) {
-      const std::string text = fitted_middle(font, spec.row_labels[row], min.x - theme.px(12) - x);
+      const std::string text = fitted_label(font, spec.row_labels[row], min.x - theme.px(12) - x);
       draw_text(draw, font, ImVec2(x, middle), theme.colors.text, text);
     }
     if (row < spec.row_margin.size()) {

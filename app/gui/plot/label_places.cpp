@@ -147,29 +147,35 @@ std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
   return std::nullopt;
 }
 
-std::optional<LabelPlaces::Joined> LabelPlaces::joined_to(ImVec2 at, ImVec2 size, float least,
-                                                          float most) {
+std::optional<LabelPlaces::Joined> LabelPlaces::joined_to(ImVec2 at, ImVec2 size, Reach reach) {
+  if (const auto clear = joined_over(at, size, reach, false)) return clear;
+  return joined_over(at, size, reach, true);
+}
+
+std::optional<LabelPlaces::Joined> LabelPlaces::joined_over(ImVec2 at, ImVec2 size, Reach reach,
+                                                            bool over_data) {
   constexpr int kDirections = 16;
   constexpr float kStep = 4.0F * kCell;
   // The label's corner or the middle of its edge lies in that direction.
   const auto before = [](float way, float length) {
     return way > 0.3F ? 0.0F : way < -0.3F ? length : 0.5F * length;
   };
-  for (float away = least; away <= most; away += kStep) {
+  for (float away = reach.least; away <= reach.most; away += kStep) {
     for (int i = 0; i < kDirections; ++i) {
       const float angle = 6.2831853F * static_cast<float>(i) / kDirections;
       const ImVec2 way(std::cos(angle), std::sin(angle));
       const ImVec2 end(at.x + away * way.x, at.y + away * way.y);
       const ImVec2 low(end.x - before(way.x, size.x), end.y - before(way.y, size.y));
-      if (covered(low, size) != 0) continue;
+      const int under = covered(low, size);
+      if (under < 0 || under >= (over_data ? kLabelCost : 1)) continue;
       // Close to the points, the lines of two that nearly coincide may touch.
-      const ImVec2 start(at.x + 0.5F * least * way.x, at.y + 0.5F * least * way.y);
+      const ImVec2 start(at.x + 0.5F * reach.least * way.x, at.y + 0.5F * reach.least * way.y);
       bool crosses = false;
       for_each_cell(start, end, [&](std::uint8_t cell) { crosses = crosses || cell == kLabel; });
       if (crosses) continue;
       reserve(low, size);
       for_each_cell(start, end, [](std::uint8_t& cell) { cell = kLabel; });
-      return Joined{.at = low, .end = end};
+      return Joined{.at = low, .end = end, .clear = under == 0};
     }
   }
   return std::nullopt;

@@ -36,11 +36,17 @@ class LabelPlaces {
   std::optional<ImVec2> next_to(ImVec2 at, ImVec2 size, float gap);
   /// For a point's name that has no room next to it: further away, but not beyond `most`, where a
   /// line can join the two without crossing a label or another such line; none = no such place.
+  /// Over data only if there is no clear place, and then the label needs a background.
   struct Joined {
     ImVec2 at{};   // of the label
     ImVec2 end{};  // of the line, at the label's edge
+    bool clear = true;
   };
-  std::optional<Joined> joined_to(ImVec2 at, ImVec2 size, float least, float most);
+  struct Reach {
+    float least = 0.0F;
+    float most = 0.0F;
+  };
+  std::optional<Joined> joined_to(ImVec2 at, ImVec2 size, Reach reach);
   /// For the name of a line that crosses the plot at height `y`: above or below it, as far right as
   /// possible.
   Place along(float y, ImVec2 size, float gap);
@@ -62,6 +68,7 @@ class LabelPlaces {
   void reserve(ImVec2 at, ImVec2 size);
   /// No other point is nearer to what lies there than this one.
   bool belongs_to(ImVec2 point, ImVec2 at, ImVec2 size) const;
+  std::optional<Joined> joined_over(ImVec2 at, ImVec2 size, Reach reach, bool over_data);
   Place best_of(const std::vector<ImVec2>& wished, ImVec2 size);
 
   ImVec2 min_;

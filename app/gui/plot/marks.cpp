@@ -15,6 +15,8 @@ namespace {
 
 constexpr float kFoot = 3.0F;            // height of a band at the foot
 constexpr float kLineChip = 18.0F;       // the piece of a line before its name
+constexpr double kWideBars = 6.0;        // pixels from one to the next, from which shares are gaps
+constexpr double kLeastBars = 2.0;       // with a gap of one
 constexpr float kLongestLeader = 72.0F;  // from a dot to its name
 
 bool somewhere(Point point) { return std::isfinite(point.x) && std::isfinite(point.y); }
@@ -90,7 +92,12 @@ class Pen {
   void shape(const Bars& bars) {
     double peak = 0.0;
     for (const Bar& bar : *bars.bars) peak = std::max(peak, bar.companion);
-    const double gap = frame_.x().pixels_per_unit() > 6.0 ? 0.16 : 0.0;
+    const double apart = frame_.x().pixels_per_unit();
+    // Narrow bars on whole pixels, the last of which is the gap; thinner ones would merge into one
+    // block, so their ends are drawn.
+    const double gap = apart > kWideBars ? 0.16 : 0.0;
+    const bool snapped = apart <= kWideBars && apart >= kLeastBars && bars.per_item == 1;
+    const bool ends = apart < kLeastBars && bars.per_item == 1;
     const double share = (1.0 - 2.0 * gap) / static_cast<double>(bars.per_item);
     const Range view = frame_.x().view;
     if (hit_.mark == drawn_) {
@@ -102,9 +109,14 @@ class Pen {
       const double start = static_cast<double>(i / bars.per_item) - 0.5 + gap +
                            share * static_cast<double>(i % bars.per_item);
       if (start + share < view.min || start > view.max) continue;
-      const float left = frame_.x().to_pixel(start);
-      const float right = std::max(frame_.x().to_pixel(start + share), left + 1.0F);
-      column(bar, left, right, bars.strength);
+      float left = frame_.x().to_pixel(start);
+      float right = std::max(frame_.x().to_pixel(start + share), left + 1.0F);
+      if (snapped) {
+        left = std::round(left);
+        right = std::max(std::round(right) - 1.0F, left + 1.0F);
+      }
+      column(bar, left, right, ends ? 0.45F * bars.strength : bars.strength);
+      if (ends) end_of(bar, left, right);
       if (!bars.companions || peak <= 0.0) continue;
       const float height = static_cast<float>(0.9 * bar.companion / peak);
       const float y = frame_.max().y - height * (frame_.max().y - frame_.min().y);
@@ -113,6 +125,13 @@ class Pen {
     }
     // Bars that hang down need the line from which they do.
     if (frame_.y().view.min < 0.0) shape(Rule{.color = faded(theme_.colors.text, 0.6F)});
+  }
+
+  /// What is seen of a bar among many: where it ends.
+  void end_of(const Bar& bar, float left, float right) {
+    if (bar.outside || !std::isfinite(bar.value)) return;
+    const float end = std::clamp(frame_.y().to_pixel(bar.value), frame_.min().y, frame_.max().y);
+    draw_->AddRectFilled(ImVec2(left, end), ImVec2(right, end + theme_.px(2)), bar.color);
   }
 
   void column(const Bar& bar, float left, float right, float strength) {
@@ -267,16 +286,18 @@ class Pen {
     const ImVec2 size = text_size(theme_.fonts.label, dot.name);
     std::optional<ImVec2> at = places_->next_to(from, size, theme_.px(8));
     const bool beside = at.has_value();
+    bool clear = true;
     if (!beside && dots.all_named) {
-      const float rim = theme_.px(dots.radius);
+      const float least = theme_.px(dots.radius + 8);
       if (const auto joined =
-              places_->joined_to(from, size, rim + theme_.px(8), theme_.px(kLongestLeader))) {
+              places_->joined_to(from, size, {.least = least, .most = theme_.px(kLongestLeader)})) {
         draw_->AddLine(from, joined->end, dot.color);
         at = joined->at;
+        clear = joined->clear;
       }
     }
     if (!at) return;
-    draw_label(draw_, theme_, {.at = *at, .clear = true},
+    draw_label(draw_, theme_, {.at = *at, .clear = clear},
                dot.strong ? theme_.colors.text : theme_.colors.dim_text, dot.name);
     if (dot.id.empty()) return;
     controls::record(context_, (dot.id + ".name").c_str(), dot.name.c_str(), "text",

@@ -233,7 +233,12 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
   auto [title, origin] = axis_title(spec.x.kind, spec.x.label, view_.x);
   float title_width = title.empty() ? 0.0F : text_size(font, title).x;
   const float baseline = max_.y + theme.px(3);
-  const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
+  float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
+  if (spec.x.kind == AxisKind::Integer) {
+    // Numbers of experts or steps are short: a narrow plot has room for more than two.
+    const std::string longest = profiling::si_text(std::round(view_.x.max));
+    apart = std::min(apart, text_size(font, longest).x + theme.px(kGapLarge));
+  }
   const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
   const Range counted{view_.x.min - origin, view_.x.max - origin};
   const std::vector<Tick> all = ticks(spec.x.kind, counted, most);

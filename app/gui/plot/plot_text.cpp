@@ -2,6 +2,10 @@
 #include "app/gui/plot/plot_text.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "app/gui/controls/widgets.h"
 
 namespace app::plot {
 
@@ -38,28 +42,44 @@ ImVec2 draw_chip(ImDrawList* draw, const Theme& theme, const ImFont* font, ImVec
   return ImVec2(at.x + side + theme.px(kGapSmall), at.y);
 }
 
-void draw_legend(const Theme& theme, ImVec2 right, float left, float gap,
-                 const std::vector<LegendEntry>& entries) {
+float draw_legend(const PanelContext& context, const LegendSpec& spec,
+                  const std::vector<LegendEntry>& entries) {
+  const Theme& theme = context.theme;
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImFont* font = theme.fonts.label;
-  ImVec2 at = right;
-  // Where all names have no room, each is shortened: a colour without a name says nothing.
-  float wanted = 0.0F;
+  const float chip = theme.px(12);
+  const float room = spec.right.x - spec.left;
+  const float line = font->FontSize + theme.px(2);
+  std::vector<std::string> names;
+  std::vector<float> lines;  // their widths
+  std::vector<std::size_t> line_of;
+  std::string shown;
   for (const LegendEntry& entry : entries) {
-    wanted += text_size(font, entry.name).x + theme.px(12) + gap;
+    names.push_back(fitted(font, entry.name, std::max(room - chip, 1.0F)));
+    const float width = chip + text_size(font, names.back()).x;
+    const bool fits = !lines.empty() && lines.back() + spec.gap + width <= room;
+    if (fits) {
+      lines.back() += spec.gap + width;
+    } else {
+      lines.push_back(width);
+    }
+    line_of.push_back(lines.size() - 1);
+    shown += (shown.empty() ? "" : "; ") + names.back();
   }
-  const float room =
-      (right.x - left) / static_cast<float>(std::max<std::size_t>(entries.size(), 1)) -
-      theme.px(12) - gap;
-  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    const std::string name =
-        wanted <= right.x - left ? entry->name : fitted(font, entry->name, std::max(room, 1.0F));
-    at.x -= text_size(font, name).x;
-    draw_text(draw, font, at, theme.colors.text, name);
-    at.x -= theme.px(12);
-    draw_chip(draw, theme, font, at, entry->color);
-    at.x -= gap;
+  ImVec2 at(spec.right.x, spec.right.y);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == 0 || line_of[i] != line_of[i - 1]) {
+      at = ImVec2(spec.right.x - lines[line_of[i]],
+                  spec.right.y + line * static_cast<float>(line_of[i]));
+    }
+    draw_chip(draw, theme, font, at, entries[i].color);
+    draw_text(draw, font, ImVec2(at.x + chip, at.y), theme.colors.text, names[i]);
+    at.x += chip + text_size(font, names[i]).x + spec.gap;
   }
+  const float below = lines.size() > 1 ? line * static_cast<float>(lines.size() - 1) : 0.0F;
+  controls::record(context, spec.id, "legend", "text", shown, ImVec2(spec.left, spec.right.y),
+                   ImVec2(spec.right.x, spec.right.y + below + font->FontSize));
+  return below;
 }
 
 void draw_hatch(ImDrawList* draw, ImVec2 min, ImVec2 max, ImU32 color, float step) {

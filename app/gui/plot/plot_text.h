@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/theme/theme.h"
 
 #include "app/gui/theme/text.h"
@@ -32,10 +33,16 @@ struct LegendEntry {
   std::string name;
   ImU32 color = 0;
 };
-/// In one line that ends at `right`, `gap` between the entries; those that would start left of
-/// `left` are dropped.
-void draw_legend(const Theme& theme, ImVec2 right, float left, float gap,
-                 const std::vector<LegendEntry>& entries);
+struct LegendSpec {
+  const char* id = "";
+  ImVec2 right{};     // upper end of its first line
+  float left = 0.0F;  // where a line may start
+  float gap = 0.0F;   // between entries
+};
+/// In as many lines as the names need. Returns the height of those below the first one, by which
+/// what is drawn under the legend moves down. A name that is wider than a line is cut.
+float draw_legend(const PanelContext& context, const LegendSpec& spec,
+                  const std::vector<LegendEntry>& entries);
 
 /// Diagonal lines over a rectangle: missing data, never a colour of a scale.
 void draw_hatch(ImDrawList* draw, ImVec2 min, ImVec2 max, ImU32 color, float step);

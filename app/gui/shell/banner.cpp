@@ -115,26 +115,29 @@ std::optional<Banner> welcome_banner(const PanelContext& context, const TourCont
           "Expertscope runs one step of a Mixture-of-Experts layer, quantization and grouped "
           "matmuls, and shows its times, its numbers and its CUDA graph.",
       .width = width + small + connect + context.theme.px(2 * kGapSmall),
-      .actions = [&context, &closed, path = first->path, width, small, connect](float) {
-        if (connect > 0) {
-          if (controls::button(context, "welcome.connect", "Connect to a GPU machine",
-                               {.tooltip = "No NVIDIA GPU here; one that ssh reaches will do",
-                                .width = connect})) {
-            context.commands.push_back(Action::ChooseMachine);
-          }
-          ImGui::SameLine(0, context.theme.px(kGapSmall));
-        }
-        if (controls::button(context, "welcome.tour", "First steps",
-                             {.tooltip = "A short tour, on this machine", .width = width})) {
-          closed = true;
-          context.commands.push_back(PlayTour{path});
-        }
-        ImGui::SameLine(0, context.theme.px(kGapSmall));
-        if (controls::button(context, "welcome.close", "Close",
-                             {.tooltip = "Tours are in the menu beside Open", .width = small})) {
-          closed = true;
-        }
-      }};
+      .actions =
+          [&context, &closed, path = first->path, width, small, connect](float) {
+            if (connect > 0) {
+              if (controls::button(context, "welcome.connect", "Connect to a GPU machine",
+                                   {.tooltip = "No NVIDIA GPU here; one that ssh reaches will do",
+                                    .width = connect})) {
+                context.commands.push_back(Action::ChooseMachine);
+              }
+              ImGui::SameLine(0, context.theme.px(kGapSmall));
+            }
+            if (controls::button(context, "welcome.tour", "First steps",
+                                 {.tooltip = "A short tour, on this machine", .width = width})) {
+              closed = true;
+              context.commands.push_back(PlayTour{path});
+            }
+            ImGui::SameLine(0, context.theme.px(kGapSmall));
+            if (controls::button(
+                    context, "welcome.close", "Close",
+                    {.tooltip = "Tours are in Examples, beside Open", .width = small})) {
+              closed = true;
+            }
+          },
+      .last = true};
 }
 
 std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun* run) {

@@ -120,6 +120,7 @@ struct Banner {
   float width = 0;        // that the actions would fill, pixels
   /// In one row, from the cursor, in the width that there is for them; null = none.
   std::function<void(float width)> actions{};
+  bool last = false;  // no other message follows its answer
 };
 
 /// The strip above the status bar. It opens for the first banner, not under a pressed mouse, and
@@ -142,6 +143,7 @@ class MessageStrip {
   std::string chosen_;            // by the user; empty = the most urgent
   bool open_ = false;
   bool wanted_ = false;                                // in the newest frame
+  bool answered_ = false;                              // by a click that ends the row
   std::chrono::steady_clock::time_point wanted_at_{};  // of the newest banner
   Page page_ = Page::Performance;                      // of the newest frame
 };

@@ -71,9 +71,12 @@ float strip_height(const Theme& theme) {
 }
 
 bool MessageStrip::overdue() const {
-  // Long enough for the next of a row of messages, and for a click that was on its way.
-  constexpr std::chrono::seconds kMostEmpty{3};
-  return open_ && !wanted_ && std::chrono::steady_clock::now() - wanted_at_ > kMostEmpty;
+  // Long enough for the next of a row of messages, and for a click that was on its way; after a
+  // message that no other follows only for what the click leads to, a tour for example.
+  constexpr std::chrono::milliseconds kMostEmpty{3000};
+  constexpr std::chrono::milliseconds kAfterAnswer{250};
+  const auto most = answered_ ? kAfterAnswer : kMostEmpty;
+  return open_ && !wanted_ && std::chrono::steady_clock::now() - wanted_at_ > most;
 }
 
 bool MessageStrip::takes_room(bool wanted, Page page) {
@@ -140,6 +143,9 @@ void MessageStrip::draw(const PanelContext& context, const std::vector<Banner>& 
     ImGui::SameLine(0, theme.px(kGapSmall));
   }
   if (banner.actions) banner.actions(width);
+  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) {
+    answered_ = banner.last && ImGui::IsMouseHoveringRect(strip.at, strip.end());
+  }
   for (const Banner& one : banners) {
     if (&one != &banner) record_behind(context, one, strip);
   }

@@ -22,8 +22,10 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
   const Theme& theme = context.theme;
   const std::vector<RecentFile>& files = state.recent;
   if (controls::button(
-          context, "top.recent", "v",
-          {.tooltip = "Files opened before, the shipped recordings, a page to share, and tours",
+          context, "top.recent", width < theme.px(50) ? "v" : "Examples",
+          {.tooltip =
+               "The recordings that ship with the program, tours, files opened before, and a page "
+               "to share",
            .width = width})) {
     context.commands.push_back(CheckRecentFiles{});
     ImGui::OpenPopup("##recent");
@@ -127,14 +129,15 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   // From the right edge leftwards: fixed widths first, the run picker takes what remains.
   const float gap = theme.px(kGapSmall);
   const float open_width = theme.px(56);
-  const float recent_width = theme.px(22);
+
   const float save_width = theme.px(56);
   const float record_width = theme.px(84);
   const float small_width = theme.px(30);
   const float theme_width = theme.px(48);
   // A bar without room for the name has no room for long labels either.
   const bool brief = ImGui::GetContentRegionAvail().x < theme.px(760);
-  const float back_width = theme.px(brief ? 48 : 120);
+  const float recent_width = theme.px(brief ? 22 : 64);
+  const float back_width = theme.px(brief ? 48 : 114);
   const float live_width = view.from_file ? back_width + gap : 0;
   const bool picker = !view.runs.empty();
   const float picker_width = picker ? theme.px(120) : 0;
@@ -154,7 +157,7 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   const float right = files + live_width + (folded ? small_width + gap : view_width);
   const float name = theme.px(100 + kGapSection);
   const float all = left_of(right);
-  const bool named = all >= name + theme.px(300);
+  const bool named = all >= name + theme.px(290);
   // Four names need as much; where there is less, the pages fold into a list.
   const bool listed = all < theme.px(290);
   const float tabs = listed ? std::max(all, theme.px(60))

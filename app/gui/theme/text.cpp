@@ -193,6 +193,16 @@ std::string fitted_words(const ImFont* font, std::string_view outside, float wid
   return std::string(words.substr(0, last + 1)) + "...";
 }
 
+std::string fitted_label(const ImFont* font, std::string_view text, float width) {
+  const std::size_t comma = text.find(", ");
+  if (comma != text.npos && shown_size(font, text).x > width) {
+    const std::string front = std::string(text.substr(0, comma)) + "...";
+    if (shown_size(font, front).x <= width) return front;
+    text = text.substr(0, comma);
+  }
+  return fitted_middle(font, text, width);
+}
+
 std::string fitted(const ImFont* font, std::string_view outside, float width) {
   const std::string text = engine::shown_text(outside);
   if (shown_size(font, text).x <= width) return text;

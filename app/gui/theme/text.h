@@ -47,6 +47,10 @@ std::string fitted_middle(const ImFont* font, std::string_view text, float width
 /// not even the first one fits, both ends as above.
 std::string fitted_words(const ImFont* font, std::string_view text, float width);
 
+/// A label of a piece of work, "quantize Wup, rowwise and columnwise": what follows its comma goes
+/// first, because the others of its kind share that; then its middle.
+std::string fitted_label(const ImFont* font, std::string_view text, float width);
+
 /// The longest prefix of `text` that fits `width`, with "..." if something was cut.
 std::string fitted(const ImFont* font, std::string_view text, float width);
 

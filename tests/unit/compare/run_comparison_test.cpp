@@ -76,9 +76,31 @@ TEST(CompareRuns, SaysWhyThereIsNoTimePerExpert) {
   const RecordedRun a = run_of(1.0, true);
   const RecordedRun b = run_of(2.0, false);
   const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
-  EXPECT_THAT(comparison.no_expert_time, HasSubstr("B has no record that names an expert"));
+  EXPECT_THAT(comparison.no_expert_time,
+              HasSubstr("A has records that name the expert; B has no time per expert: no record "
+                        "of it names an expert"));
   EXPECT_EQ(comparison.experts[0].time.n_a, 0U);
   EXPECT_EQ(comparison.experts[0].snr_a_db, 40.0);
+}
+
+TEST(CompareRuns, ListsTheStampsOfASideThatAloneHasThem) {
+  RecordedRun a = run_of(1.0, false);
+  const RecordedRun b = run_of(1.0, false);
+  for (int expert = 0; expert < 2; ++expert) {
+    a.result.measurements.experts.push_back({.method = engine::ExpertMethod::Stamps,
+                                             .stage = Stage::Quantize,
+                                             .expert = expert,
+                                             .samples = 20,
+                                             .median_ns = 50.0,
+                                             .p5_ns = 45.0,
+                                             .p95_ns = 55.0});
+  }
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_THAT(comparison.no_expert_time,
+              HasSubstr("A has in-kernel stamps of quantize; B has no time per expert"));
+  EXPECT_DOUBLE_EQ(comparison.experts[1].time.median_a, 50.0);
+  EXPECT_EQ(comparison.experts[1].time.n_b, 0U);
+  EXPECT_FALSE(comparison.experts[1].time.decided());
 }
 
 TEST(CompareRuns, TimesExpertsByAMethodThatBothHave) {

@@ -50,6 +50,16 @@ TEST(Notices, TheLineShowsTheNewestMessage) {
   EXPECT_EQ(notices.line().text, "saved");
 }
 
+TEST(Notices, WhatWasDoneIsNoNewsAfterAWhile) {
+  const Notices::Clock::time_point start{};
+  Notices notices;
+  notices.set_status("An example is open", start);
+  EXPECT_FALSE(notices.expire(start + 1s));
+  EXPECT_EQ(notices.line().text, "An example is open");
+  EXPECT_TRUE(notices.expire(start + Notices::kShown + 1s));
+  EXPECT_EQ(notices.line().text, "");
+}
+
 TEST(Notices, AFullListGivesUpReportsBeforeErrors) {
   Notices notices;
   notices.add(Severity::Bad, "first error");

@@ -1,0 +1,154 @@
+"""What a newcomer reads at 1280 pixels: names, legends, axes and reasons are whole, and true."""
+import pathlib
+
+import pytest
+
+from picture import read_png
+
+SESSIONS = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions"
+LAYER = SESSIONS / "h200_layer.session"
+
+
+def fields(control):
+    return dict(part.split("=", 1) for part in control["value"].split(";"))
+
+
+def recording(open_window, width=1280, height=800):
+    window = open_window(str(LAYER), "--no-worker", width=width, height=height)
+    window.wait("the recording", lambda m: m["state"]["session_path"] != "")
+    window.settle()
+    return window
+
+
+def show(window, page, *clicks):
+    window.key(f"ctrl+{page}")
+    window.settle()
+    for one in clicks:
+        window.click(one)
+        window.settle()
+
+
+def choose_run(window, index):
+    window.click("top.run")
+    window.settle()
+    window.click(f"top.run.{index}")
+    window.settle()
+
+
+def test_boxes_of_the_topology_name_stage_and_tensor(open_window):
+    window = recording(open_window)
+    show(window, 3, "graphs.view.1")
+    shown = {c["value"]: c["label"] for c in window.map()["controls"] if c["id"].startswith("topology.node.")}
+    for label in ("quantize Wdown, rowwise and columnwise", "fprop up", "wgrad down", "memset for fprop up"):
+        stage_and_tensor = label.split(",")[0]
+        assert stage_and_tensor in shown[label], shown[label]
+    assert len(set(shown.values())) == len(shown), "each box is named apart"
+
+
+@pytest.mark.parametrize("width, height", [(1280, 800), (1600, 900), (1600, 1000)])
+def test_every_point_of_the_roofline_has_a_name(open_window, width, height):
+    window = recording(open_window, width, height)
+    show(window, 1)
+    choose_run(window, 5)
+    found = {c["id"] for c in window.map()["controls"] if c["id"].startswith("performance.roofline.")}
+    for stage in ("quantize", "fprop", "dgrad", "wgrad"):
+        assert f"performance.roofline.{stage}.name" in found, found
+
+
+def test_legends_are_whole(open_window):
+    window = recording(open_window)
+    show(window, 2, "numerics.part.1")
+    for legend, first in (("values", "before; "), ("scales", ""), ("codes", "")):
+        control = window.control(f"recipes.{legend}_legend")
+        assert control["value"] == first + "FP8 block, FP32 scales; MXFP8; NVFP4"
+        left, _, right, _ = control["rect"]
+        assert 328 <= left < right <= 1280
+    show(window, 2, "numerics.part.2")
+    assert window.control("layer.memory_legend")["value"] == "X; H; A; Y; second copies of weights"
+
+
+def test_the_axis_of_scales_fits_them(open_window):
+    """All amax are above 1: a range from the left end of the plot holds some of them."""
+    window = recording(open_window)
+    show(window, 2)
+    left, top, right, bottom = window.control("numerics.amax_histogram")["rect"]
+    middle = round((top + bottom) / 2)
+    start = round(left + 0.35 * (right - left))
+    window.xdotool("mousemove", start, middle)
+    window.xdotool("mousedown", 1)
+    for x in range(start, round(right) - 20, 20):
+        window.xdotool("mousemove", x, middle)
+        window.seen("a move")
+    window.xdotool("mouseup", 1)
+    window.wait("a range", lambda m: any(
+        c["id"] == "numerics.selection" and c["value"] != "none" for c in m["controls"]))
+    assert float(fields(window.control("numerics.selection"))["from"]) > 0.0
+
+
+def test_bars_of_32_experts_are_apart(open_window):
+    window = recording(open_window)
+    show(window, 2)
+    left, top, right, bottom = (round(side) for side in window.control("numerics.snr_per_expert")["rect"])
+    # Below the lowest SNR, inside the axes.
+    row = read_png(window.picture().read_bytes())[bottom - 60, left + 44:right - 10].astype(int).sum(axis=1)
+    bright = row > (row.max() + row.min()) / 2
+    bars = sum(1 for before, after in zip(bright, bright[1:]) if after and not before) + int(bright[0])
+    assert bars >= 30, bars
+
+
+def test_closing_the_welcome_leaves_no_empty_strip(open_window):
+    window = open_window(first_start=True, width=1280, height=800)
+    window.wait("the line", lambda m: any(c["id"] == "welcome" for c in m["controls"]))
+    window.settle()
+    before = window.control("splitter.rail")["rect"][3]
+    window.click("welcome.close")
+    window.wait("its room given back", lambda m: any(
+        c["id"] == "splitter.rail" and c["rect"][3] > before + 10 for c in m["controls"]), 1.5)
+
+
+def test_back_to_my_runs_ends_what_was_said_about_the_example(open_window):
+    window = open_window(first_start=True, width=1280, height=800)
+    window.wait("the example", lambda m: any(
+        c["id"] == "status.says" and "An example is open" in c["value"] for c in m["controls"]))
+    window.wait("a run of this machine", lambda m: m["state"]["runs"] > 0)
+    window.click("top.live")
+    window.wait("no word of it", lambda m: all(
+        c["id"] != "status.says" or "An example is open" not in c["value"] for c in m["controls"]), 5)
+
+
+def test_examples_have_a_name_in_the_bar(open_window):
+    window = recording(open_window)
+    assert window.control("top.recent")["label"] == "Examples"
+
+
+def test_what_trying_algorithms_gained_names_the_product(open_window):
+    window = recording(open_window)
+    show(window, 1)
+    gains = window.control("engine.algorithm_gains")["value"].splitlines()
+    names = [line.split(":")[0] for line in gains]
+    assert sorted(names) == sorted({"fprop up", "dgrad up", "wgrad up", "fprop down", "dgrad down", "wgrad down"})
+
+
+def test_marks_without_an_axis_say_how_high_they_are(open_window):
+    window = recording(open_window)
+    show(window, 1)
+    assert window.control("performance.experts.companions")["value"] == "rows \u2264 1 024"
+
+
+def test_a_refused_sweep_says_why(open_window):
+    window = open_window(width=1280, height=800)
+    window.wait_for_result()
+    show(window, 4, "compare.part.1")
+    window.click("frontier.workspace")
+    plan = window.wait("refusals", lambda m: any(
+        c["id"] == "frontier.plan" and "refused" in c["value"] for c in m["controls"]))
+    value = next(c["value"] for c in plan["controls"] if c["id"] == "frontier.plan")
+    assert " refused: " in value or " of them: " in value, value
+
+
+def test_outcomes_of_experiments_are_whole(open_window):
+    window = open_window(str(SESSIONS / "workspace_bug.session"), "--no-worker", width=1280, height=800)
+    window.wait("the visit", lambda m: m["state"]["session_path"] != "")
+    show(window, 3, "graphs.view.3")
+    left, _, right, _ = window.control("doctor.experiments.column.1")["rect"]
+    assert right - left > 180, "'replays are wrong from replay 2 on'"
