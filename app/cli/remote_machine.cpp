@@ -44,22 +44,24 @@ void write_to(int terminal, std::string_view text) {
 
 }  // namespace
 
-AskUser ask_on_terminal() {
-  return [](const SshQuestion& question) -> std::optional<std::string> {
+AskUser ask_on_terminal(Offers offers) {
+  return [offers](const ConnectQuestion& question) -> std::optional<std::string> {
+    const bool build = question.kind == ConnectQuestion::Kind::Build;
+    if (build && offers == Offers::Nothing) return std::nullopt;
     const engine::UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
     if (!terminal.valid()) return std::nullopt;
-    write_to(terminal.get(), "\r" + terminal_text(question.text) + ' ');
+    write_to(terminal.get(), "\r" + terminal_text(question.text) + (build ? " (yes/no) " : " "));
     std::string answer;
     answer.reserve(kMaxAnswer);
     {
       std::optional<HiddenInput> hidden;
-      if (question.kind == SshQuestion::Kind::Secret) hidden.emplace(terminal.get());
+      if (question.kind == ConnectQuestion::Kind::Secret) hidden.emplace(terminal.get());
       char byte = 0;
       while (::read(terminal.get(), &byte, 1) == 1 && byte != '\n' && answer.size() < kMaxAnswer) {
         answer += byte;
       }
     }
-    if (question.kind == SshQuestion::Kind::Secret) write_to(terminal.get(), "\n");
+    if (question.kind == ConnectQuestion::Kind::Secret) write_to(terminal.get(), "\n");
     return answer;
   };
 }
@@ -74,9 +76,9 @@ engine::Result<WorkerCommand> RemoteMachine::reached(const WorkerCommand& comman
           step.fraction > 0 ? fmt::format("{} {}", bar_text(step.fraction, kBarCells), text) : text,
           text);
     };
-    ENGINE_ASSIGN(
-        connected_,
-        connect_machine(options, {.report = report, .ask = ask_on_terminal(), .stop = {}}));
+    ENGINE_ASSIGN(connected_, connect_machine(options, {.report = report,
+                                                        .ask = ask_on_terminal(Offers::Nothing),
+                                                        .stop = {}}));
     files_.emplace(connected_->ssh, connected_->machine.cache);
   }
   return with_words_of(connected_->worker, command);

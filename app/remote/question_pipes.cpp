@@ -36,7 +36,7 @@ engine::Result<QuestionPipes> QuestionPipes::make(const std::string& folder) {
   return pipes;
 }
 
-std::optional<SshQuestion> QuestionPipes::next() {
+std::optional<ConnectQuestion> QuestionPipes::next() {
   std::array<char, kMaxQuestion> bytes;
   const ssize_t count = ::read(questions_.get(), bytes.data(), bytes.size());
   if (count > 0) text_.append(bytes.data(), static_cast<std::size_t>(count));
@@ -44,12 +44,12 @@ std::optional<SshQuestion> QuestionPipes::next() {
   if (text_.size() > kMaxQuestion && text_.back() != '\0') text_.resize(kMaxQuestion);
   const std::size_t end = text_.find('\0');
   if (end == std::string::npos) return std::nullopt;
-  SshQuestion question{.kind = SshQuestion::Kind::Secret,
-                       .text = text_.substr(0, std::min(end, kMaxQuestion))};
+  ConnectQuestion question{.kind = ConnectQuestion::Kind::Secret,
+                           .text = text_.substr(0, std::min(end, kMaxQuestion))};
   text_.clear();
   // ssh says no difference between the two: the choice of answers is in the text.
   if (question.text.find("(yes/no") != std::string::npos)
-    question.kind = SshQuestion::Kind::Confirm;
+    question.kind = ConnectQuestion::Kind::Confirm;
   return question;
 }
 

@@ -24,7 +24,7 @@ class QuestionPipes {
   static engine::Result<QuestionPipes> make(const std::string& folder);
 
   /// A complete question that has arrived. Never waits.
-  std::optional<SshQuestion> next();
+  std::optional<ConnectQuestion> next();
   /// The answer's memory is overwritten after it is sent.
   void answer(std::optional<std::string> text);
 

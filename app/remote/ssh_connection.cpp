@@ -87,7 +87,7 @@ engine::Result<std::unique_ptr<SshConnection>> SshConnection::open(
     if (stop && stop()) {
       return engine::Error{engine::ErrorCode::Cancelled, "connecting was cancelled"};
     }
-    if (std::optional<SshQuestion> question = questions.next()) {
+    if (std::optional<ConnectQuestion> question = questions.next()) {
       questions.answer(ask ? ask(*question) : std::nullopt);
     }
     // ssh makes its control socket once it is authenticated.

@@ -4,11 +4,8 @@ import hashlib
 import json
 import os
 import pathlib
-import pty
 import re
-import select
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
@@ -18,36 +15,12 @@ import unittest
 import numpy as np
 
 sys.path.insert(0, sys.argv.pop(2))
-from command_line import CPU, PROGRAM, SMALL, CommandLine, call  # noqa: E402
+from command_line import CPU, PROGRAM, SMALL, CommandLine, call, on_terminal  # noqa: E402
 from ssh_server import HOST, SshServer, free_port, why_not  # noqa: E402
 
 WORKER_FAILURE = 2
 # Takes a minute or more.
 LONG = ["--num_experts", 8, "--tokens", 4096, "--n", 1024, "--k", 1024, "--iterations", 100]
-
-
-def on_terminal(arguments, env, answers, seconds=60):
-    """Runs the program on a terminal of its own; each (question, answer) is typed once its question
-    appears. -> exit code, all that the terminal showed"""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(PROGRAM, [PROGRAM, *map(str, arguments)], {**os.environ, **env})
-    shown, seen, waiting = "", 0, list(answers)
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if select.select([terminal], [], [], 0.1)[0]:
-            try:
-                shown += os.read(terminal, 4096).decode(errors="replace")
-            except OSError:
-                break
-        if waiting and waiting[0][0] in shown[seen:]:
-            seen = len(shown)
-            time.sleep(0.2)  # the terminal stops showing what is typed after the question
-            os.write(terminal, (waiting.pop(0)[1] + "\n").encode())
-    else:
-        os.kill(pid, signal.SIGKILL)
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown
 
 
 class Remote(CommandLine):
@@ -226,6 +199,13 @@ class Remote(CommandLine):
                 env=self.env)
         with open(launcher + ".said") as said:
             self.assertEqual(said.read(), "$(id) --gpus=1\n")
+
+    def test_every_way_to_provide_cublaslt_is_taken(self):
+        self.server()
+        for way in ("automatic", "fetch", "send", "skip"):
+            self.connect("--remote-cublaslt", way)
+        self.assertIn("'teleport' is not one of",
+                      self.refused(1, "connect", HOST, "--remote-cublaslt", "teleport", env=self.env))
 
     def test_a_gpu_that_is_not_there_is_refused(self):
         self.server()

@@ -65,7 +65,7 @@ class Machines : public ::testing::Test {
 TEST_F(Machines, AnAnswerGoesToSshAndIsOverwritten) {
   ASSERT_TRUE(connect_until_it_asks("gpu1"));
   EXPECT_EQ(status().question->text, "Enter passphrase for key:");
-  EXPECT_EQ(status().question->kind, SshQuestion::Kind::Secret);
+  EXPECT_EQ(status().question->kind, ConnectQuestion::Kind::Secret);
   EXPECT_TRUE(status().connecting);
   std::string typed = "open sesame, which is longer than a string keeps in itself";
   const char* const bytes = typed.data();

@@ -47,7 +47,7 @@ class Questions : public testing::Test {
 
   std::string folder_;
   std::optional<QuestionPipes> pipes_;
-  SshQuestion asked_;
+  ConnectQuestion asked_;
 };
 
 TEST_F(Questions, AnAnswerReachesSsh) {
@@ -55,7 +55,7 @@ TEST_F(Questions, AnAnswerReachesSsh) {
   EXPECT_TRUE(end.succeeded()) << end.how;
   EXPECT_EQ(end.output, "a b\"c'$(id)\n");
   EXPECT_EQ(asked_.text, "Password for $(id) 'x':");
-  EXPECT_EQ(asked_.kind, SshQuestion::Kind::Secret);
+  EXPECT_EQ(asked_.kind, ConnectQuestion::Kind::Secret);
 }
 
 TEST_F(Questions, AnEmptyAnswerIsOne) {
@@ -68,7 +68,7 @@ TEST_F(Questions, NoAnswerIsAFailure) {
   const ChildEnd end = ask("Continue (yes/no/[fingerprint])?", std::nullopt);
   EXPECT_FALSE(end.succeeded());
   EXPECT_EQ(end.output, "");
-  EXPECT_EQ(asked_.kind, SshQuestion::Kind::Confirm);
+  EXPECT_EQ(asked_.kind, ConnectQuestion::Kind::Confirm);
 }
 
 TEST(Askpass, WithoutAFolderItAnswersNothing) {
