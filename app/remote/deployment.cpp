@@ -13,6 +13,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/terminal_text.h"
 #include "app/remote/cuda_worker.h"
+#include "app/remote/found_worker.h"
 #include "app/remote/remote_script.h"
 #include "app/remote/worker_bundle.h"
 #include "engine/gemm/library_file.h"
@@ -129,7 +130,8 @@ class Connecting {
                    fmt::format("GPU {} is not on {}, which has {}: {}", options_.gpu, options_.host,
                                machine_.gpus.size(), machine_words(machine_))};
     }
-    report(ConnectStep::Look, State::Done, machine_words(machine_));
+    report(ConnectStep::Look, State::Done,
+           machine_words(machine_) + ", " + found_worker_words(machine_, bundle_.name));
     return {};
   }
 

@@ -35,9 +35,7 @@ using engine::ErrorCode;
 constexpr std::string_view kLibraryFolder = "lib/expertscope";
 constexpr std::string_view kCxxFolder = "lib/expertscope/c++";
 /// Of glibc: the machine's own, always.
-constexpr std::array<std::string_view, 7> kOfTheMachine = {
-    "libc.so.6",  "libm.so.6",      "libdl.so.2",          "libpthread.so.0",
-    "librt.so.1", "libresolv.so.2", "ld-linux-x86-64.so.2"};
+constexpr auto kOfTheMachine = std::to_array<std::string_view>({EXPERTSCOPE_GLIBC_LIBRARIES});
 constexpr std::array<std::string_view, 2> kCxxLibraries = {"libstdc++.so.6", "libgcc_s.so.1"};
 constexpr std::array<std::string_view, 1> kLoadedByName = {"libcupti.so.13"};
 
