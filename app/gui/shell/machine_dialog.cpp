@@ -204,7 +204,8 @@ void MachineDialog::draw_buttons(const PanelContext& context, const MachineContr
 void MachineDialog::draw_question(const PanelContext& context, MachineController& machine,
                                   bool entered) {
   const MachineStatus& status = machine.status();
-  if (!status.question) return;
+  // What was typed was for the question that is gone.
+  if (!status.question) return forget_answer();
   const Theme& theme = context.theme;
   const bool fresh = std::exchange(question_, status.questions) != status.questions;
   if (fresh) forget_answer();
