@@ -66,8 +66,10 @@ struct MachineController::Attempt {
     question = asked;
     asks_anew = true;
     has_answer = refused = false;
+    if (asked.kind == ConnectQuestion::Kind::Notice && asked.text.empty()) question.reset();
     lock.unlock();
     wake();
+    if (asked.kind == ConnectQuestion::Kind::Notice) return std::nullopt;
     lock.lock();
     answered.wait(lock, [this] { return cancelled || refused || has_answer; });
     question.reset();

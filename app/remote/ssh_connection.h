@@ -23,6 +23,7 @@ struct ConnectQuestion {
     Secret,   // a password, a passphrase: the answer is not shown and never stored
     Confirm,  // whether an unknown host key is accepted: "yes" or "no"
     Build,    // whether a worker with CUDA is built here: "yes" or "no"
+    Notice,   // touch a security key, for example: shown until one without a text; no answer
   };
   Kind kind = Kind::Secret;
   std::string text;  // ssh's own words, or how much building takes

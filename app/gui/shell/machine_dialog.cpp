@@ -220,6 +220,7 @@ void MachineDialog::draw_question(const PanelContext& context, MachineController
   show_wrapped(status.question->text);
   controls::record(context, "machine.question", "What is asked", "text", status.question->text, at,
                    ImGui::GetItemRectMax());
+  if (kind == ConnectQuestion::Kind::Notice) return;
   if (kind != ConnectQuestion::Kind::Secret) {
     std::string yes = "yes";
     std::string no = "no";

@@ -104,6 +104,19 @@ TEST_F(Machines, CancellingEndsTheWaitForAnAnswer) {
   EXPECT_TRUE(ssh_.text("answer").empty());
 }
 
+TEST_F(Machines, ARequestToTouchAKeyIsShownUntilItWasTouched) {
+  ssh_.write_program("ssh",
+                     "SSH_ASKPASS_PROMPT=none \"$SSH_ASKPASS\" 'Touch the key' &\n"
+                     "until [ -e \"$FAKE_SSH/touched\" ]; do sleep 0.02; done\n"
+                     "kill $!; wait; sleep 60\n");
+  ASSERT_TRUE(connect_until_it_asks("gpu1"));
+  EXPECT_EQ(status().question->kind, ConnectQuestion::Kind::Notice);
+  EXPECT_EQ(status().question->text, "Touch the key");
+  std::ofstream(ssh_.file("touched")) << "yes";
+  EXPECT_TRUE(tick_until([&] { return !status().question; }));
+  EXPECT_TRUE(status().connecting);
+}
+
 TEST_F(Machines, ANewAttemptReplacesTheFormer) {
   ASSERT_TRUE(connect_until_it_asks("gpu1"));
   ASSERT_TRUE(connect_until_it_asks("gpu2"));
