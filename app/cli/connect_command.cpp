@@ -13,7 +13,7 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/paths.h"
-#include "app/remote/cuda_worker.h"
+#include "app/remote/worker_build.h"
 #include "app/remote/worker_bundle.h"
 #include "profiling/document/quantity.h"
 

@@ -1,4 +1,4 @@
-#include "app/remote/cuda_worker.h"
+#include "app/remote/worker_build.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
