@@ -87,6 +87,11 @@ toolkit_cublas() {
   echo $((${major:-0} * 100 + ${minor:-0}))
 }
 
+has_cached_cublas() {
+  local cached=$cache/cublas/$cublas_version
+  [[ -r $cached/include/cublasLt.h && -r $cached/lib/libcublasLt.so.13 ]]
+}
+
 # Sets cublas_root for the CUDA flavour; without a grouped cuBLASLt it is empty, and no_cuda says why.
 provide_cublas() {
   cublas_root=
@@ -98,7 +103,7 @@ provide_cublas() {
     return 0
   fi
   local cached=$cache/cublas/$cublas_version
-  if [[ ! -r $cached/include/cublasLt.h || ! -r $cached/lib/libcublasLt.so.13 ]]; then
+  if ! has_cached_cublas; then
     if ! python3 -I "$root/assets/fetch_cublaslt.py" "$cublas_version" "$cached"; then
       no_cuda="nvidia-cublas $cublas_version could not be fetched, and the toolkit's own cuBLASLt is older than 13.6"
       nvcc=
@@ -122,19 +127,45 @@ sys.exit(run(sys.argv[2], sys.argv[3], *sys.argv[4:]).returncode)' \
   return "$status"
 }
 
-# Sets venv to a Python environment with exactly the packages of the tests, each pinned by SHA-256.
+# provide_environment FOLDER LIST: makes FOLDER a Python environment with exactly the packages of LIST, each pinned by
+# SHA-256. It holds a copy of the list: a changed list creates a fresh environment.
+provide_environment() {
+  local folder=$1 list=$2
+  has_environment "$folder" "$list" && return 0
+  say "Creating the Python environment $folder"
+  rm -rf "$folder"
+  mkdir -p "$(dirname "$folder")"
+  isolated python3 -m venv "$folder" || die "python3 -m venv $folder failed"
+  isolated "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: --require-hashes \
+    --requirement "$list" >&2 || die "pip could not install the packages of $list into $folder"
+  cp "$list" "$folder/requirements.txt"
+}
+
+has_environment() {
+  cmp -s "$2" "$1/requirements.txt"
+}
+
+# Sets venv to the environment of the tests.
 provide_python() {
-  local requirements=$root/tests/support/requirements.txt
   venv=$cache/venv
-  # The environment holds a copy of the list: a changed list creates a fresh environment.
-  cmp -s "$requirements" "$venv/requirements.txt" && return 0
-  say "Creating the Python environment $venv"
-  rm -rf "$venv"
-  mkdir -p "$cache"
-  isolated python3 -m venv "$venv" || die "python3 -m venv $venv failed"
-  isolated "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: --require-hashes \
-    --requirement "$requirements" >&2 || die "pip could not install the packages of $requirements into $venv"
-  cp "$requirements" "$venv/requirements.txt"
+  provide_environment "$venv" "$root/tests/support/requirements.txt"
+}
+
+# NVIDIA's compiler as PyPI has it, for machines without a toolkit. Sizes: of its wheels, and of the environment.
+compiler_list=$root/app/cuda_compiler.txt
+compiler_environment=$cache/cuda_compiler
+compiler_size="115 MB (345 MB unpacked)"
+
+# Sets nvcc to PyPI's.
+provide_nvcc() {
+  provide_environment "$compiler_environment" "$compiler_list"
+  local toolkit=("$compiler_environment"/lib/python3*/site-packages/nvidia/cu13)
+  nvcc=${toolkit[0]}/bin/nvcc
+  [[ -x $nvcc ]] || die "the packages of $compiler_list hold no nvcc"
+  # nvcc links with lib64, and CMake looks for the name without a version; wheels hold no links.
+  ln -sfn lib "${toolkit[0]}/lib64"
+  ln -sfn libcudart.so.13 "${toolkit[0]}/lib/libcudart.so"
+  no_cuda=
 }
 
 # Detects an NVIDIA driver: its device, or its library if the device appears only on first use.

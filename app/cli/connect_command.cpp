@@ -5,12 +5,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "app/cli/command.h"
 #include "app/cli/remote_machine.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
+#include "app/protocol/paths.h"
+#include "app/remote/worker_build.h"
 #include "app/remote/worker_bundle.h"
 #include "profiling/document/quantity.h"
 
@@ -98,7 +101,7 @@ int try_machine(const TryOptions& options) {
                                               show(engine::name_of(step.step), step.state,
                                                    step.words, step.fraction);
                                             },
-                                        .ask = ask_on_terminal(),
+                                        .ask = ask_on_terminal(Offers::ToBuild),
                                         .stop = {}});
   if (!connected.ok()) return ended(&connected.error(), nullptr);
   WorkerChoice worker = options.worker;
@@ -114,9 +117,32 @@ int try_machine(const TryOptions& options) {
   return ended(nullptr, &connected.value().machine);
 }
 
-int pack(const std::string& path) {
+/// The one next to this program if it has CUDA, else one that is built now.
+engine::Result<WorkerBundle> provide_cuda_bundle() {
+  ENGINE_ASSIGN(const WorkerBundle own, provide_bundle(executable_folder(), {}));
+  if (own.cuda) return own;
+  ENGINE_ASSIGN(const CudaWorkerPlan plan, plan_cuda_worker({}));
+  if (!plan.cannot.empty()) return engine::Error{engine::ErrorCode::Unsupported, plan.cannot};
+  const auto processors = static_cast<int>(std::thread::hardware_concurrency());
+  print(stderr, "Building a worker with CUDA. {}\n",
+        plan.built ? "It compiles what has changed." : plan_words(plan, processors));
+  ProgressLine line;
+  return build_cuda_bundle(
+      [&](const BuildProgress& progress) {
+        line.show(
+            progress.fraction < 0
+                ? progress.words
+                : fmt::format("{} {}", bar_text(progress.fraction, kBarCells), progress.words),
+            progress.words);
+      },
+      {});
+}
+
+int pack(const std::string& path, bool cuda) {
+  const engine::Result<WorkerBundle> made =
+      cuda ? provide_cuda_bundle() : provide_bundle(executable_folder(), {});
   const engine::Result<WorkerBundle> bundle =
-      path.empty() ? provide_bundle({}) : make_bundle(path, {});
+      made.ok() && !path.empty() ? copy_bundle(made.value(), path) : made;
   if (!bundle.ok()) return report(bundle.error());
   print("{}\n", bundle.value().path);
   print(stderr, "{}, {}, {}\n", profiling::bytes_text(bundle.value().bytes),
@@ -139,9 +165,13 @@ void add_bundle_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "bundle", "Pack the worker and what it needs, as --remote sends it, and print the path");
   const auto path = std::make_shared<std::string>();
+  const auto cuda = std::make_shared<bool>(false);
   command.add_option("--out", *path, "File to write (default: one in the cache)")
       ->option_text("FILE");
-  command.callback([path, &chosen] { chosen = [path] { return pack(*path); }; });
+  command.add_flag("--cuda", *cuda,
+                   "A worker with CUDA: where this build has none, it is built from the source "
+                   "tree, with a compiler from PyPI if none is installed");
+  command.callback([path, cuda, &chosen] { chosen = [path, cuda] { return pack(*path, *cuda); }; });
 }
 
 }  // namespace app::cli

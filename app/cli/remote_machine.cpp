@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 
 #include "app/cli/terminal.h"
@@ -15,6 +17,7 @@ namespace app::cli {
 namespace {
 
 constexpr std::size_t kMaxAnswer = 1024;
+constexpr int kPollMs = 50;
 
 /// What is typed is not shown while this object lives.
 class HiddenInput {
@@ -44,22 +47,45 @@ void write_to(int terminal, std::string_view text) {
 
 }  // namespace
 
-AskUser ask_on_terminal() {
-  return [](const SshQuestion& question) -> std::optional<std::string> {
+AskUser ask_on_terminal(Offers offers) {
+  return [offers](const ConnectQuestion& question) -> std::optional<std::string> {
+    if (question.kind == ConnectQuestion::Kind::Notice) {
+      const engine::UniqueFd terminal(::open("/dev/tty", O_WRONLY | O_CLOEXEC));
+      if (terminal.valid() && !question.text.empty()) {
+        write_to(terminal.get(), "\r" + terminal_text(question.text) + '\n');
+      }
+      return std::nullopt;
+    }
+    const bool build = question.kind == ConnectQuestion::Kind::Build;
+    if (build && offers == Offers::Nothing) return std::nullopt;
     const engine::UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
     if (!terminal.valid()) return std::nullopt;
-    write_to(terminal.get(), "\r" + terminal_text(question.text) + ' ');
+    write_to(terminal.get(), "\r" + terminal_text(question.text) + (build ? " (yes/no) " : " "));
     std::string answer;
     answer.reserve(kMaxAnswer);
+    bool interrupted = false;
     {
+      // Ctrl+C must not leave a terminal that shows nothing.
+      const InterruptWatch interrupt;
       std::optional<HiddenInput> hidden;
-      if (question.kind == SshQuestion::Kind::Secret) hidden.emplace(terminal.get());
+      if (question.kind == ConnectQuestion::Kind::Secret) hidden.emplace(terminal.get());
       char byte = 0;
-      while (::read(terminal.get(), &byte, 1) == 1 && byte != '\n' && answer.size() < kMaxAnswer) {
+      while (!interrupt.seen() && answer.size() < kMaxAnswer) {
+        pollfd waits = {terminal.get(), POLLIN, 0};
+        if (::poll(&waits, 1, kPollMs) <= 0) continue;
+        if (::read(terminal.get(), &byte, 1) != 1 || byte == '\n') break;
         answer += byte;
       }
+      interrupted = interrupt.seen();
     }
-    if (question.kind == SshQuestion::Kind::Secret) write_to(terminal.get(), "\n");
+    if (interrupted) {
+      ::explicit_bzero(answer.data(), answer.size());
+      write_to(terminal.get(), "\n");
+      // Once the terminal is as it was, it does what it does elsewhere.
+      static_cast<void>(::raise(SIGINT));
+      return std::nullopt;
+    }
+    if (question.kind == ConnectQuestion::Kind::Secret) write_to(terminal.get(), "\n");
     return answer;
   };
 }
@@ -74,9 +100,9 @@ engine::Result<WorkerCommand> RemoteMachine::reached(const WorkerCommand& comman
           step.fraction > 0 ? fmt::format("{} {}", bar_text(step.fraction, kBarCells), text) : text,
           text);
     };
-    ENGINE_ASSIGN(
-        connected_,
-        connect_machine(options, {.report = report, .ask = ask_on_terminal(), .stop = {}}));
+    ENGINE_ASSIGN(connected_, connect_machine(options, {.report = report,
+                                                        .ask = ask_on_terminal(Offers::Nothing),
+                                                        .stop = {}}));
     files_.emplace(connected_->ssh, connected_->machine.cache);
   }
   return with_words_of(connected_->worker, command);

@@ -11,8 +11,13 @@
 
 namespace app::cli {
 
+enum class Offers {
+  Nothing,
+  ToBuild,  // a worker with CUDA, which takes minutes
+};
+
 /// What ssh asks, on the terminal that controls this program; without one there is no answer.
-AskUser ask_on_terminal();
+AskUser ask_on_terminal(Offers offers);
 
 class RemoteMachine {
  public:

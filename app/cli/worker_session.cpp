@@ -42,8 +42,12 @@ void WorkerChoice::add_machine_to(CLI::App& app, HostIs host) {
       ->option_text("INDEX")
       ->group(kGroup)
       ->check(at_least(0));
-  app.add_option(
-         "--remote-cublaslt", machine->options.library,
+  // By its word: CLI11 converts enumerations from numbers only.
+  app.add_option_function<std::string>(
+         "--remote-cublaslt",
+         [this](const std::string& word) {
+           machine->options.library = names_of<ProvideLibrary>().at(word);
+         },
          "How that machine gets cuBLASLt: fetch (there, from PyPI), send (from here), skip, "
          "or automatic, which tries them in this order (default: automatic)")
       ->option_text("HOW")

@@ -39,7 +39,7 @@ struct MachineController::Attempt {
   std::mutex mutex;
   std::condition_variable answered;
   std::vector<StepReport> reports;  // that the window has not taken yet
-  std::optional<SshQuestion> question;
+  std::optional<ConnectQuestion> question;
   bool asks_anew = false;  // the window has not taken the question yet
   std::string answer;
   bool has_answer = false;
@@ -61,13 +61,15 @@ struct MachineController::Attempt {
     const std::lock_guard lock(mutex);
     return cancelled;
   }
-  std::optional<std::string> ask(const SshQuestion& asked, const std::function<void()>& wake) {
+  std::optional<std::string> ask(const ConnectQuestion& asked, const std::function<void()>& wake) {
     std::unique_lock lock(mutex);
     question = asked;
     asks_anew = true;
     has_answer = refused = false;
+    if (asked.kind == ConnectQuestion::Kind::Notice && asked.text.empty()) question.reset();
     lock.unlock();
     wake();
+    if (asked.kind == ConnectQuestion::Kind::Notice) return std::nullopt;
     lock.lock();
     answered.wait(lock, [this] { return cancelled || refused || has_answer; });
     question.reset();
@@ -122,13 +124,14 @@ engine::Status MachineController::connect(const ConnectOptions& options) {
   attempt_ = std::make_shared<Attempt>();
   connect_task_.start([options, attempt = attempt_, wake = wake_] {
     return connect_machine(
-        options, {.report =
-                      [&](const StepReport& report) {
-                        attempt->report(report);
-                        wake();
-                      },
-                  .ask = [&](const SshQuestion& question) { return attempt->ask(question, wake); },
-                  .stop = [&] { return attempt->stopped(); }});
+        options,
+        {.report =
+             [&](const StepReport& report) {
+               attempt->report(report);
+               wake();
+             },
+         .ask = [&](const ConnectQuestion& question) { return attempt->ask(question, wake); },
+         .stop = [&] { return attempt->stopped(); }});
   });
   return {};
 }

@@ -49,10 +49,10 @@ struct MachineStatus {
   ConnectOptions options{};  // of it; without a host there was none
   bool connecting = false;   // until the worker there has greeted
   MachineSteps steps{};
-  std::optional<SshQuestion> question{};  // ssh waits for the answer
-  std::uint64_t questions = 0;            // so far, of all attempts
-  std::string error{};                    // why it failed; empty = it has not
-  std::optional<MachineFacts> facts{};    // of the machine, once it is connected
+  std::optional<ConnectQuestion> question{};  // ssh waits for the answer
+  std::uint64_t questions = 0;                // so far, of all attempts
+  std::string error{};                        // why it failed; empty = it has not
+  std::optional<MachineFacts> facts{};        // of the machine, once it is connected
 };
 
 class MachineController {

@@ -3,8 +3,11 @@
 
 # These are always the machine's own: glibc, the C++ runtime (Mesa loads it too, and there must be one of it), and
 # whatever speaks to a display or a driver.
+include(${CMAKE_CURRENT_LIST_DIR}/glibc_libraries.cmake)
+list(TRANSFORM glibc_libraries REPLACE "\\.so\\..*" "" OUTPUT_VARIABLE glibc_names)
+list(JOIN glibc_names "|" glibc_names)
 set(of_the_machine
-    "^(libc|libm|libdl|libpthread|librt|libutil|libresolv|libmvec|ld-linux-x86-64)\\.so"
+    "^(${glibc_names})\\.so"
     "^lib(stdc\\+\\+|gcc_s)\\.so"
     "^lib(GL|OpenGL|EGL|GLX|GLdispatch|GLES[^.]*|OSMesa|vulkan|drm|gbm)\\.so"
     "^lib(X[^.]*|xcb[^.]*|xkbcommon[^.]*|wayland-[^.]*|decor-0)\\.so"

@@ -66,8 +66,8 @@ struct Streams {
   Pipe err;
 };
 
-int spawn_guard(const std::vector<std::string>& argv, const Streams& streams, int channel,
-                pid_t& pid) {
+int spawn_guard(const std::vector<std::string>& argv, const std::string& folder,
+                const Streams& streams, int channel, pid_t& pid) {
   SpawnSettings settings;
   posix_spawn_file_actions_adddup2(&settings.actions, streams.in.read_end.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&settings.actions, streams.out.write_end.get(), STDOUT_FILENO);
@@ -86,7 +86,8 @@ int spawn_guard(const std::vector<std::string>& argv, const Streams& streams, in
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   const std::string guard = guard_program();
   // exec's C signature takes no const.
-  std::vector<char*> arguments = {const_cast<char*>(guard.c_str())};
+  std::vector<char*> arguments = {const_cast<char*>(guard.c_str()),
+                                  const_cast<char*>(folder.empty() ? kNoFolder : folder.c_str())};
   for (const std::string& argument : argv) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }
@@ -98,7 +99,7 @@ int spawn_guard(const std::vector<std::string>& argv, const Streams& streams, in
 }  // namespace
 
 engine::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(
-    const std::vector<std::string>& argv) {
+    const std::vector<std::string>& argv, const std::string& folder) {
   if (argv.empty() || argv.front().empty()) {
     return engine::Error{engine::ErrorCode::InvalidArgument, "no worker program was named"};
   }
@@ -117,7 +118,7 @@ engine::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(
   const UniqueFd low(ends[1]);
   const UniqueFd channel(::fcntl(low.get(), F_DUPFD_CLOEXEC, kGuardChannel + 1));
   const int failure =
-      channel.valid() ? spawn_guard(argv, streams, channel.get(), child->guard_) : errno;
+      channel.valid() ? spawn_guard(argv, folder, streams, channel.get(), child->guard_) : errno;
   if (failure != 0) {
     child->guard_ = -1;
     return engine::Error{failure == ENOENT ? engine::ErrorCode::NotFound : engine::ErrorCode::Io,

@@ -23,7 +23,10 @@ class ChildProcess {
   /// Does not wait until the program runs: one that cannot be started ends at once, and try_reap()
   /// says why. An error means that the guard could not be started, or that the system is out of
   /// pipes.
-  static engine::Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& argv);
+  /// `folder` is what the program works in: it is removed with the program when this object, or
+  /// this process, ends before it.
+  static engine::Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& argv,
+                                                             const std::string& folder = {});
 
   ChildProcess(const ChildProcess&) = delete;  // a copy would reap an unrelated process
   ChildProcess& operator=(const ChildProcess&) = delete;

@@ -1,6 +1,7 @@
-// expertscope-guard PROGRAM [ARGUMENT...]: runs the program with its own standard streams, and ends
-// it with all its descendants when the other end of the channel closes or the program ends. It then
-// exits with the program's status, so that its parent sees the same. worker_guard.h says why.
+// expertscope-guard FOLDER PROGRAM [ARGUMENT...]: runs the program with its own standard streams,
+// and ends it with all its descendants when the other end of the channel closes or the program
+// ends. It then exits with the program's status, so that its parent sees the same. worker_guard.h
+// says why. FOLDER, "-" for none, is removed if the channel closed: its owner may have been killed.
 #include "app/protocol/worker_guard.h"
 
 #include <fcntl.h>
@@ -16,6 +17,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "app/protocol/descendants.h"
 
@@ -82,6 +86,11 @@ int end_all(pid_t program) {
   }
 }
 
+void remove_folder(const char* folder) {
+  std::error_code ignored;
+  if (std::strcmp(folder, app::kNoFolder) != 0) std::filesystem::remove_all(folder, ignored);
+}
+
 [[noreturn]] void exit_like(int status) {
   if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
   const int number = WTERMSIG(status);
@@ -98,7 +107,7 @@ int end_all(pid_t program) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || ::fcntl(kGuardChannel, F_SETFD, FD_CLOEXEC) != 0) {
+  if (argc < 3 || ::fcntl(kGuardChannel, F_SETFD, FD_CLOEXEC) != 0) {
     std::fputs("expertscope-guard is started by expertscope\n", stderr);
     return kExitWrongCall;
   }
@@ -114,7 +123,7 @@ int main(int argc, char** argv) {
 
   const pid_t guard = ::getpid();
   const pid_t program = ::fork();
-  if (program == 0) become(argv + 1, guard);
+  if (program == 0) become(argv + 2, guard);
   if (program < 0) {
     report(0, errno);
     return kExitWrongCall;
@@ -122,13 +131,16 @@ int main(int argc, char** argv) {
   ::setpgid(program, program);  // set here too: parent and child race
   release_standard_streams();
 
-  while (!has_ended(program)) {
+  bool closed = false;
+  while (!closed && !has_ended(program)) {
     pollfd waits[2] = {{children, POLLIN, 0}, {kGuardChannel, POLLIN, 0}};
     ::poll(waits, 2, -1);
     signalfd_siginfo seen;
     while (::read(children, &seen, sizeof seen) > 0) {
     }
-    if (waits[1].revents != 0) break;  // the guard receives no messages: the other end has closed
+    closed = waits[1].revents != 0;  // the guard receives no messages: the other end has closed
   }
-  exit_like(end_all(program));
+  const int status = end_all(program);
+  if (closed) remove_folder(argv[1]);
+  exit_like(status);
 }

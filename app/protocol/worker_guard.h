@@ -19,6 +19,7 @@
 namespace app {
 
 inline constexpr int kGuardChannel = 3;  // the guard's end of the socket
+inline constexpr const char* kNoFolder = "-";
 
 /// Written before the program runs, so that it arrives before any output of the program; written
 /// once more if the program cannot run.

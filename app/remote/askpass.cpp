@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -24,20 +25,38 @@ std::string read_text(int pipe) {
   return {};
 }
 
+bool send(int pipe, char kind, const std::string& text) {
+  const std::string message = kind + text + '\0';
+  return ::write(pipe, message.data(), message.size()) == static_cast<ssize_t>(message.size());
+}
+
+/// Such as a request to touch a security key: ssh waits for no answer, and ends this program with
+/// SIGTERM when the key was touched.
+int show(int pipe, const std::string& text) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGHUP);
+  ::sigprocmask(SIG_BLOCK, &ends, nullptr);
+  if (!send(pipe, app::kShows, text)) return kNotAnswered;
+  int signal = 0;
+  ::sigwait(&ends, &signal);
+  return send(pipe, app::kShows, "") ? 0 : kNotAnswered;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Only to be shown, such as a request to touch a security key: ssh waits for no answer.
   const char* kind = std::getenv("SSH_ASKPASS_PROMPT");
-  if (kind != nullptr && std::strcmp(kind, "none") == 0) return 0;
+  const bool shown = kind != nullptr && std::strcmp(kind, "none") == 0;
   const char* folder = std::getenv(app::kQuestionFolder);
   if (folder == nullptr || argc < 2) return kNotAnswered;
   const std::string place = std::string(folder) + '/';
   const int questions = ::open((place + app::kQuestionPipe).c_str(), O_WRONLY | O_CLOEXEC);
+  if (shown) return show(questions, argv[1]);
   const int answers = ::open((place + app::kAnswerPipe).c_str(), O_RDONLY | O_CLOEXEC);
-  if (questions < 0 || answers < 0) return kNotAnswered;
-  const std::size_t length = std::strlen(argv[1]) + 1;  // with its zero byte
-  if (::write(questions, argv[1], length) != static_cast<ssize_t>(length)) return kNotAnswered;
+  if (answers < 0 || !send(questions, app::kAsks, argv[1])) return kNotAnswered;
   std::string answer = read_text(answers);
   if (answer.empty() || answer.front() != app::kAnswered) return kNotAnswered;
   answer += '\n';

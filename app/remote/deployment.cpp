@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "app/doctor/library_versions.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/terminal_text.h"
+#include "app/remote/found_worker.h"
 #include "app/remote/remote_script.h"
+#include "app/remote/worker_build.h"
 #include "app/remote/worker_bundle.h"
 #include "engine/gemm/library_file.h"
 #include "engine/input/regular_file.h"
@@ -105,13 +108,9 @@ class Connecting {
 
   engine::Status look() {
     report(ConnectStep::Look, State::Doing, "Packing the worker of this program", 0);
-    ENGINE_ASSIGN(bundle_, provide_bundle(callbacks_.stop));
+    ENGINE_ASSIGN(bundle_, provide_bundle(executable_folder(), callbacks_.stop));
     report(ConnectStep::Look, State::Doing, "Looking at the machine", 0);
-    // `sh -s` reads the script from standard input, whichever shell the login shell is.
-    ENGINE_ASSIGN(const ChildEnd answer, perform("sh -s -- " + shell_quoted(bundle_.name),
-                                                 {.argv = {}, .input = std::string(kLookScript)},
-                                                 "looking at the machine"));
-    ENGINE_ASSIGN(machine_, parse_machine(answer.output));
+    ENGINE_TRY(look_for(bundle_));
     if (!machine_.cannot.empty()) {
       return Error{ErrorCode::Device,
                    fmt::format("no worker can be kept on {}: {}; set XDG_CACHE_HOME there to a "
@@ -131,11 +130,63 @@ class Connecting {
                    fmt::format("GPU {} is not on {}, which has {}: {}", options_.gpu, options_.host,
                                machine_.gpus.size(), machine_words(machine_))};
     }
-    report(ConnectStep::Look, State::Done, machine_words(machine_));
+    report(ConnectStep::Look, State::Done,
+           machine_words(machine_) + ", " + found_worker_words(machine_, bundle_.name));
     return {};
   }
 
+  engine::Status look_for(const WorkerBundle& bundle) {
+    // `sh -s` reads the script from standard input, whichever shell the login shell is.
+    ENGINE_ASSIGN(const ChildEnd answer, perform("sh -s -- " + shell_quoted(bundle.name),
+                                                 {.argv = {}, .input = std::string(kLookScript)},
+                                                 "looking at the machine"));
+    ENGINE_ASSIGN(machine_, parse_machine(answer.output));
+    return {};
+  }
+
+  /// A launcher may start the worker on another machine that has one.
+  bool may_have_gpu() const {
+    return !options_.launcher.empty() || !machine_.gpus.empty() || !machine_.driver.empty();
+  }
+
+  /// Where there is a GPU, a worker with CUDA takes the place of one without, if it can be built
+  /// here and the user agrees; no_cuda_ says why not. A build that fails is an error: the next
+  /// attempt can decline it.
+  engine::Status provide_cuda() {
+    if (bundle_.cuda || !may_have_gpu()) return {};
+    ENGINE_ASSIGN(const CudaWorkerPlan plan, plan_cuda_worker(callbacks_.stop));
+    no_cuda_ = plan.cannot;
+    if (!no_cuda_.empty()) return {};
+    if (!plan.built && !agreed_to(plan)) {
+      no_cuda_ =
+          "the worker of this build has no CUDA, and none was built: `expertscope bundle "
+          "--cuda` builds one";
+      return {};
+    }
+    const std::string words = "Building a worker with CUDA";
+    report(ConnectStep::Worker, State::Doing, words, 0);
+    ENGINE_ASSIGN(bundle_, build_cuda_bundle(
+                               [&](const BuildProgress& progress) {
+                                 report(ConnectStep::Worker, State::Doing,
+                                        words + ": " + progress.words, progress.fraction);
+                               },
+                               callbacks_.stop));
+    return look_for(bundle_);
+  }
+
+  bool agreed_to(const CudaWorkerPlan& plan) const {
+    if (!callbacks_.ask) return false;
+    const auto processors = static_cast<int>(std::thread::hardware_concurrency());
+    const std::optional<std::string> answer = callbacks_.ask(
+        {.kind = ConnectQuestion::Kind::Build,
+         .text = fmt::format("{} has a GPU, and the worker of this build has no CUDA. Build one "
+                             "that has? {} Without it, runs use the CPU there.",
+                             options_.host, plan_words(plan, processors))});
+    return answer && answer->starts_with('y');
+  }
+
   engine::Status provide_worker() {
+    ENGINE_TRY(provide_cuda());
     remove_old_bundles();
     if (machine_.has_bundle) {
       report(ConnectStep::Worker, State::Done, "The worker is already there, unchanged");
@@ -226,12 +277,11 @@ class Connecting {
 
   /// Why the machine gets no cuBLASLt; empty = it should have it.
   std::string no_library_needed() const {
-    if (options_.launcher.empty() && machine_.gpus.empty() && machine_.driver.empty()) {
+    if (!may_have_gpu()) {
       return "No NVIDIA GPU there: runs use its CPU";
     }
     if (!bundle_.cuda) {
-      return "The worker of this build has no CUDA: runs use the CPU there. Build with CUDA here "
-             "(app/run --cuda) to use its GPU";
+      return "Runs use the CPU there: " + no_cuda_;
     }
     if (options_.library == ProvideLibrary::Skip) {
       return "cuBLASLt is left out, as requested: the worker takes what it finds there";
@@ -307,6 +357,7 @@ class Connecting {
   WorkerBundle bundle_;
   MachineFacts machine_;
   bool own_cxx_library_ = false;
+  std::string no_cuda_;  // why the worker has none, where there is a GPU
 };
 
 }  // namespace

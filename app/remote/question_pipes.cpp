@@ -36,20 +36,27 @@ engine::Result<QuestionPipes> QuestionPipes::make(const std::string& folder) {
   return pipes;
 }
 
-std::optional<SshQuestion> QuestionPipes::next() {
+std::optional<ConnectQuestion> QuestionPipes::next() {
   std::array<char, kMaxQuestion> bytes;
   const ssize_t count = ::read(questions_.get(), bytes.data(), bytes.size());
   if (count > 0) text_.append(bytes.data(), static_cast<std::size_t>(count));
-  // Of a question that is longer, the rest is left out once its end has arrived.
-  if (text_.size() > kMaxQuestion && text_.back() != '\0') text_.resize(kMaxQuestion);
   const std::size_t end = text_.find('\0');
-  if (end == std::string::npos) return std::nullopt;
-  SshQuestion question{.kind = SshQuestion::Kind::Secret,
-                       .text = text_.substr(0, std::min(end, kMaxQuestion))};
-  text_.clear();
+  if (end == std::string::npos) {
+    // Of a question that is longer, the rest is left out.
+    if (text_.size() > kMaxQuestion) text_.resize(kMaxQuestion);
+    return std::nullopt;
+  }
+  const std::string message = text_.substr(0, std::min(end, kMaxQuestion));
+  text_.erase(0, end + 1);  // the end of a notice may have come with it
+  if (message.empty()) return std::nullopt;
+  ConnectQuestion question{.kind = ConnectQuestion::Kind::Secret, .text = message.substr(1)};
+  if (message.front() == kShows) {
+    question.kind = ConnectQuestion::Kind::Notice;
+    return question;
+  }
   // ssh says no difference between the two: the choice of answers is in the text.
   if (question.text.find("(yes/no") != std::string::npos)
-    question.kind = SshQuestion::Kind::Confirm;
+    question.kind = ConnectQuestion::Kind::Confirm;
   return question;
 }
 

@@ -13,8 +13,12 @@ namespace app {
 
 /// Names the folder in the environment of expertscope-askpass.
 inline constexpr const char* kQuestionFolder = "EXPERTSCOPE_QUESTIONS";
-inline constexpr const char* kQuestionPipe = "question";  // the text, then a zero byte
-inline constexpr const char* kAnswerPipe = "answer";      // 'y', the answer, a zero byte; or 'n'
+/// One of the two letters, the text, a zero byte.
+inline constexpr const char* kQuestionPipe = "question";
+inline constexpr char kAsks = 'q';
+/// Only to be shown, until one without a text says that it is over.
+inline constexpr char kShows = 's';
+inline constexpr const char* kAnswerPipe = "answer";  // 'y', the answer, a zero byte; or 'n'
 inline constexpr char kAnswered = 'y';
 inline constexpr char kNoAnswer = 'n';
 
@@ -23,8 +27,8 @@ class QuestionPipes {
   /// Makes the FIFOs in `folder`, which must be private to this user.
   static engine::Result<QuestionPipes> make(const std::string& folder);
 
-  /// A complete question that has arrived. Never waits.
-  std::optional<SshQuestion> next();
+  /// A complete question that has arrived; a Notice gets no answer. Never waits.
+  std::optional<ConnectQuestion> next();
   /// The answer's memory is overwritten after it is sent.
   void answer(std::optional<std::string> text);
 

@@ -81,18 +81,24 @@ engine::Result<std::unique_ptr<SshConnection>> SshConnection::open(
                                    "ServerAliveCountMax=4"};
   argv.insert(argv.end(), plain.begin(), plain.end());
   argv.insert(argv.end(), {"--", destination});
-  ENGINE_ASSIGN(made->ssh_, ChildProcess::start(argv));
+  ENGINE_ASSIGN(made->ssh_, ChildProcess::start(argv, made->folder_));
   made->ssh_->input.reset();
+  bool shows = false;  // a notice
   while (true) {
     if (stop && stop()) {
       return engine::Error{engine::ErrorCode::Cancelled, "connecting was cancelled"};
     }
-    if (std::optional<SshQuestion> question = questions.next()) {
-      questions.answer(ask ? ask(*question) : std::nullopt);
+    if (const std::optional<ConnectQuestion> question = questions.next()) {
+      std::optional<std::string> answer = ask ? ask(*question) : std::nullopt;
+      shows = question->kind == ConnectQuestion::Kind::Notice && !question->text.empty();
+      if (question->kind != ConnectQuestion::Kind::Notice) questions.answer(std::move(answer));
     }
     // ssh makes its control socket once it is authenticated.
     struct stat there{};
-    if (::stat(socket.c_str(), &there) == 0) return made;
+    if (::stat(socket.c_str(), &there) == 0) {
+      if (shows && ask) ask({.kind = ConnectQuestion::Kind::Notice, .text = {}});
+      return made;
+    }
     if (const std::optional<std::string> end = made->ssh_->try_reap()) {
       return engine::Error{engine::ErrorCode::Device,
                            fmt::format("ssh cannot reach {}: {}", terminal_text(destination),

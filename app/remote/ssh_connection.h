@@ -17,18 +17,20 @@
 
 namespace app {
 
-/// What ssh asks before it is connected.
-struct SshQuestion {
+/// What is asked before a machine is connected: by ssh, except Build.
+struct ConnectQuestion {
   enum class Kind {
     Secret,   // a password, a passphrase: the answer is not shown and never stored
     Confirm,  // whether an unknown host key is accepted: "yes" or "no"
+    Build,    // whether a worker with CUDA is built here: "yes" or "no"
+    Notice,   // touch a security key, for example: shown until one without a text; no answer
   };
   Kind kind = Kind::Secret;
-  std::string text;  // ssh's own words
+  std::string text;  // ssh's own words, or how much building takes
 };
 /// Empty = the person does not want to answer; ssh then gives up. Called on the thread that opens
 /// the connection, which waits.
-using AskUser = std::function<std::optional<std::string>(const SshQuestion&)>;
+using AskUser = std::function<std::optional<std::string>(const ConnectQuestion&)>;
 
 /// Thread-safe once it is open.
 class SshConnection {

@@ -35,9 +35,7 @@ using engine::ErrorCode;
 constexpr std::string_view kLibraryFolder = "lib/expertscope";
 constexpr std::string_view kCxxFolder = "lib/expertscope/c++";
 /// Of glibc: the machine's own, always.
-constexpr std::array<std::string_view, 7> kOfTheMachine = {
-    "libc.so.6",  "libm.so.6",      "libdl.so.2",          "libpthread.so.0",
-    "librt.so.1", "libresolv.so.2", "ld-linux-x86-64.so.2"};
+constexpr auto kOfTheMachine = std::to_array<std::string_view>({EXPERTSCOPE_GLIBC_LIBRARIES});
 constexpr std::array<std::string_view, 2> kCxxLibraries = {"libstdc++.so.6", "libgcc_s.so.1"};
 constexpr std::array<std::string_view, 1> kLoadedByName = {"libcupti.so.13"};
 
@@ -115,9 +113,8 @@ engine::Status put_copy(const fs::path& from, const fs::path& to) {
 /// Libraries that the worker loads by name, which ldd does not list. They are packed if the build
 /// or an installation has put them into its folder of libraries; an installation's also holds those
 /// of the window, which stay here.
-std::map<std::string, std::string> libraries_loaded_by_name() {
-  const fs::path folder =
-      (fs::path(executable_folder()) / ".." / kLibraryFolder).lexically_normal();
+std::map<std::string, std::string> libraries_loaded_by_name(const std::string& programs) {
+  const fs::path folder = (fs::path(programs) / ".." / kLibraryFolder).lexically_normal();
   std::map<std::string, std::string> present;
   for (const std::string_view name : kLoadedByName) {
     std::error_code error;
@@ -126,14 +123,18 @@ std::map<std::string, std::string> libraries_loaded_by_name() {
   return present;
 }
 
-engine::Status stage(const fs::path& tree, const std::function<bool()>& stop) {
+std::string worker_in(const std::string& programs) { return programs + "/expertscope-worker"; }
+std::string guard_in(const std::string& programs) { return programs + "/expertscope-guard"; }
+
+engine::Status stage(const std::string& programs, const fs::path& tree,
+                     const std::function<bool()>& stop) {
   std::map<std::string, std::string> needed;
-  for (const std::string& program : {worker_program(), guard_program()}) {
+  for (const std::string& program : {worker_in(programs), guard_in(programs)}) {
     ENGINE_TRY(put_copy(program, tree / "bin" / fs::path(program).filename()));
     ENGINE_ASSIGN(const auto libraries, libraries_of(program, stop));
     needed.insert(libraries.begin(), libraries.end());
   }
-  needed.merge(libraries_loaded_by_name());
+  needed.merge(libraries_loaded_by_name(programs));
   for (const auto& [name, path] : needed) {
     if (std::ranges::find(kOfTheMachine, name) != kOfTheMachine.end()) continue;
     const bool cxx = std::ranges::find(kCxxLibraries, name) != kCxxLibraries.end();
@@ -176,10 +177,10 @@ std::string note_path(const std::string& bundle) { return bundle + ".note"; }
 constexpr std::size_t kMaxNoteBytes = 256;
 
 /// Changes with any file of ours that goes into a bundle. NotFound without a worker.
-engine::Result<std::string> current_stamp() {
+engine::Result<std::string> current_stamp(const std::string& programs) {
   std::string facts;
   for (const std::string& path :
-       {worker_program(), guard_program(), assets_folder() + "/fetch_cublaslt.py"}) {
+       {worker_in(programs), guard_in(programs), assets_folder() + "/fetch_cublaslt.py"}) {
     struct stat file{};
     if (::stat(path.c_str(), &file) != 0) {
       return Error{ErrorCode::NotFound,
@@ -208,20 +209,13 @@ bool is_current(const std::string& path, const std::string& stamp) {
   return note.ok() && note.value().ends_with(' ' + stamp + '\n') && fs::exists(path, error);
 }
 
-}  // namespace
-
-bool is_bundle_name(std::string_view name) {
-  constexpr std::size_t kDigits = 64;
-  return name.size() == kDigits &&
-         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-engine::Result<WorkerBundle> make_bundle(const std::string& path,
+/// Packs the worker in `programs` into `path`, replacing what is there; takes seconds.
+engine::Result<WorkerBundle> make_bundle(const std::string& programs, const std::string& path,
                                          const std::function<bool()>& stop) {
-  ENGINE_ASSIGN(const std::string stamp, current_stamp());
+  ENGINE_ASSIGN(const std::string stamp, current_stamp(programs));
   ENGINE_ASSIGN(const StagingFolder staging, StagingFolder::make(path));
   const fs::path tree = fs::path(staging.path()) / "tree";
-  ENGINE_TRY(stage(tree, stop));
+  ENGINE_TRY(stage(programs, tree, stop));
   ENGINE_ASSIGN(const std::string manifest, manifest_of(tree));
   ENGINE_TRY(write_text(tree / "MANIFEST", manifest));
   const std::string archive = staging.path() + "/archive";
@@ -229,7 +223,7 @@ engine::Result<WorkerBundle> make_bundle(const std::string& path,
       run_tool({"tar", "--create", "--gzip", "--file", archive, "--directory", tree.string(),
                 "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "."},
                stop));
-  ENGINE_ASSIGN(const ChildEnd version, run_tool({worker_program(), "--version"}, stop));
+  ENGINE_ASSIGN(const ChildEnd version, run_tool({worker_in(programs), "--version"}, stop));
   const bool cuda = version.output.find("CUDA") != std::string::npos;
   ENGINE_TRY(write_text(note_path(archive), fmt::format("{} {} {}\n", engine::sha256_of(manifest),
                                                         cuda ? "cuda" : "cpu", stamp)));
@@ -242,17 +236,32 @@ engine::Result<WorkerBundle> make_bundle(const std::string& path,
   return read_bundle(path);
 }
 
-engine::Result<WorkerBundle> provide_bundle(const std::function<bool()>& stop) {
-  ENGINE_ASSIGN(const std::string stamp, current_stamp());
+}  // namespace
+
+bool is_bundle_name(std::string_view name) {
+  constexpr std::size_t kDigits = 64;
+  return name.size() == kDigits &&
+         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+engine::Result<WorkerBundle> provide_bundle(const std::string& programs,
+                                            const std::function<bool()>& stop) {
+  ENGINE_ASSIGN(const std::string stamp, current_stamp(programs));
   const std::string cache = user_cache_folder();
   if (cache.empty()) {
     return Error{ErrorCode::Io,
                  "there is no home folder to keep the bundle in; set XDG_CACHE_HOME"};
   }
   // One for each place of the program, so that two build trees do not replace each other's.
-  const std::string path =
-      fmt::format("{}/bundles/{}.bundle", cache, engine::sha256_of(worker_program()).substr(0, 16));
-  return is_current(path, stamp) ? read_bundle(path) : make_bundle(path, stop);
+  const std::string path = fmt::format("{}/bundles/{}.bundle", cache,
+                                       engine::sha256_of(worker_in(programs)).substr(0, 16));
+  return is_current(path, stamp) ? read_bundle(path) : make_bundle(programs, path, stop);
+}
+
+engine::Result<WorkerBundle> copy_bundle(WorkerBundle bundle, const std::string& path) {
+  ENGINE_TRY(put_copy(bundle.path, path));
+  bundle.path = path;
+  return bundle;
 }
 
 }  // namespace app

@@ -27,13 +27,13 @@ struct WorkerBundle {
 /// 64 lower-case hexadecimal digits.
 bool is_bundle_name(std::string_view name);
 
-/// Packs the worker next to this program into `path`, replacing what is there; takes seconds.
-/// Errors name the program that failed (ldd, tar) or the library that is missing.
-engine::Result<WorkerBundle> make_bundle(const std::string& path,
-                                         const std::function<bool()>& stop);
+/// The bundle of the worker in `programs`, a folder: one in the user's cache, made now, which takes
+/// seconds, if the worker has changed since. Errors name the program that failed (ldd, tar) or the
+/// library that is missing.
+engine::Result<WorkerBundle> provide_bundle(const std::string& programs,
+                                            const std::function<bool()>& stop);
 
-/// The bundle of the worker next to this program: one in the user's cache, made now if the worker
-/// has changed since.
-engine::Result<WorkerBundle> provide_bundle(const std::function<bool()>& stop);
+/// Writes a bundle from the cache to another place.
+engine::Result<WorkerBundle> copy_bundle(WorkerBundle bundle, const std::string& path);
 
 }  // namespace app

@@ -240,6 +240,39 @@ def test_cancel_while_it_asks(open_window, elsewhere):
     run_anew(window)
 
 
+def memory_holds(pid, bytes_):
+    """Whether a process has these bytes anywhere in memory that it can write."""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in maps:
+            span, rights = line.split()[:2]
+            if "rw" not in rights:
+                continue
+            begin, end = (int(one, 16) for one in span.split("-"))
+            try:
+                memory.seek(begin)
+                if bytes_ in memory.read(end - begin):
+                    return True
+            except OSError:
+                pass
+    return False
+
+
+def test_a_half_typed_answer_goes_with_its_question(open_window, elsewhere):
+    elsewhere(passphrase=PASSPHRASE)
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    question(window, "Enter passphrase")
+    window.click("machine.answer")
+    window.xdotool("type", "--delay", 20, "--", "halfsecretzq")
+    window.settle()
+    assert memory_holds(window.process.pid, b"halfsecretzq")
+    window.click("machine.cancel")
+    window.wait("the end", lambda m: value(m, "machine") == "connecting=false;asks=false")
+    window.settle()
+    assert not memory_holds(window.process.pid, b"halfsecretzq")
+
+
 def test_a_lost_machine_is_said_and_connected_again(open_window, elsewhere):
     server = elsewhere()
     window = open_window()

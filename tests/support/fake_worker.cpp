@@ -347,6 +347,10 @@ void examine(const std::string& mode, bool bad_library, std::uint64_t id,
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "well-behaved";
+  if (mode == "--version") {
+    fmt::print("fake_worker, CUDA\n");
+    return 0;
+  }
   if (mode == "exit-at-start") {
     fmt::print(stderr, "libcuda.so.1 is not the expected one\n");
     return 3;

@@ -2,9 +2,13 @@
 the one that the first argument names."""
 
 import os
+import pty
+import select
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = sys.argv.pop(1)
@@ -21,6 +25,30 @@ def call(*arguments, env=None):
 def grouped(count):
     """A count as people read it: 1234567 -> "1 234 567"."""
     return f"{count:,}".replace(",", " ")
+
+
+def on_terminal(arguments, env, answers, seconds=60, program=PROGRAM):
+    """Runs the program on a terminal of its own; each (question, answer) is typed once its question
+    appears. -> exit code, all that the terminal showed"""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(program, [program, *map(str, arguments)], {**os.environ, **env})
+    shown, seen, waiting = "", 0, list(answers)
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                shown += os.read(terminal, 4096).decode(errors="replace")
+            except OSError:
+                break
+        if waiting and waiting[0][0] in shown[seen:]:
+            seen = len(shown)
+            time.sleep(0.2)  # the terminal stops showing what is typed after the question
+            os.write(terminal, (waiting.pop(0)[1] + "\n").encode())
+    else:
+        os.kill(pid, signal.SIGKILL)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown
 
 
 class CommandLine(unittest.TestCase):

@@ -1,53 +1,30 @@
 """--remote and `connect` against a real sshd: what is sent, what is refused, what is asked."""
 
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
 import pty
 import re
-import select
 import shutil
 import signal
 import subprocess
 import sys
 import tarfile
+import termios
 import time
 import unittest
 
 import numpy as np
 
 sys.path.insert(0, sys.argv.pop(2))
-from command_line import CPU, PROGRAM, SMALL, CommandLine, call  # noqa: E402
+from command_line import CPU, PROGRAM, SMALL, CommandLine, call, on_terminal  # noqa: E402
 from ssh_server import HOST, SshServer, free_port, why_not  # noqa: E402
 
 WORKER_FAILURE = 2
 # Takes a minute or more.
 LONG = ["--num_experts", 8, "--tokens", 4096, "--n", 1024, "--k", 1024, "--iterations", 100]
-
-
-def on_terminal(arguments, env, answers, seconds=60):
-    """Runs the program on a terminal of its own; each (question, answer) is typed once its question
-    appears. -> exit code, all that the terminal showed"""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(PROGRAM, [PROGRAM, *map(str, arguments)], {**os.environ, **env})
-    shown, seen, waiting = "", 0, list(answers)
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if select.select([terminal], [], [], 0.1)[0]:
-            try:
-                shown += os.read(terminal, 4096).decode(errors="replace")
-            except OSError:
-                break
-        if waiting and waiting[0][0] in shown[seen:]:
-            seen = len(shown)
-            time.sleep(0.2)  # the terminal stops showing what is typed after the question
-            os.write(terminal, (waiting.pop(0)[1] + "\n").encode())
-    else:
-        os.kill(pid, signal.SIGKILL)
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown
 
 
 class Remote(CommandLine):
@@ -69,7 +46,9 @@ class Remote(CommandLine):
         self.assertEqual(len(server.bundles()), 1)
         sent = server.bundles()[0]
         self.assertTrue((sent / "bin/expertscope-worker").exists())
+        self.assertIn("no worker yet", steps["look"]["words"])
         again = self.connect()[1]
+        self.assertIn("worker: the same build", again["look"]["words"])
         self.assertIn("already there, unchanged", again["worker"]["words"])
         out = json.loads(self.ok("run", "--remote", HOST, *CPU, *SMALL, "--json", env=self.env))
         self.assertEqual(len(out["result"]["iterations"]), 2)
@@ -227,6 +206,13 @@ class Remote(CommandLine):
         with open(launcher + ".said") as said:
             self.assertEqual(said.read(), "$(id) --gpus=1\n")
 
+    def test_every_way_to_provide_cublaslt_is_taken(self):
+        self.server()
+        for way in ("automatic", "fetch", "send", "skip"):
+            self.connect("--remote-cublaslt", way)
+        self.assertIn("'teleport' is not one of",
+                      self.refused(1, "connect", HOST, "--remote-cublaslt", "teleport", env=self.env))
+
     def test_a_gpu_that_is_not_there_is_refused(self):
         self.server()
         self.assertIn("GPU 7 is not on", self.refused(1, "connect", HOST, "--remote-gpu", 7, env=self.env))
@@ -262,6 +248,47 @@ class Remote(CommandLine):
         self.assertEqual(code, WORKER_FAILURE, shown)
         self.assertIn("Permission denied", shown)
         self.assertFalse(any(b"sesame" in one.read_bytes() for one in server.cache.rglob("*") if one.is_file()))
+
+    def test_an_interrupt_leaves_neither_a_folder_nor_a_silent_terminal(self):
+        self.server(passphrase="open sesame")
+        folders = set(pathlib.Path("/tmp").glob("expertscope-*"))
+        own, terminal = pty.openpty()
+        self.addCleanup(os.close, own)
+        self.addCleanup(os.close, terminal)
+        before = termios.tcgetattr(terminal)
+        process = subprocess.Popen([PROGRAM, "connect", HOST], env={**os.environ, **self.env}, stdin=terminal,
+                                   stdout=terminal, stderr=terminal, start_new_session=True,
+                                   preexec_fn=lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0))
+        shown = b""
+        while b"passphrase" not in shown:
+            shown += os.read(own, 4096)
+        limit = time.monotonic() + 10
+        while termios.tcgetattr(terminal)[3] & termios.ECHO and time.monotonic() < limit:
+            time.sleep(0.02)
+        self.assertFalse(termios.tcgetattr(terminal)[3] & termios.ECHO)
+        self.assertTrue(set(pathlib.Path("/tmp").glob("expertscope-*")) - folders)
+        os.write(own, b"half\x03")
+        self.assertEqual(process.wait(10), -signal.SIGINT)
+        self.assertEqual(termios.tcgetattr(terminal), before)
+        limit = time.monotonic() + 5
+        while set(pathlib.Path("/tmp").glob("expertscope-*")) - folders and time.monotonic() < limit:
+            time.sleep(0.02)  # the guard removes it when it has ended ssh
+        self.assertEqual(set(pathlib.Path("/tmp").glob("expertscope-*")) - folders, set())
+
+    def test_a_killed_program_leaves_no_folder(self):
+        self.server()
+        folders = set(pathlib.Path("/tmp").glob("expertscope-*"))
+        process = subprocess.Popen([PROGRAM, "run", "--remote", HOST, *CPU, *map(str, LONG)],
+                                   env={**os.environ, **self.env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        limit = time.monotonic() + 20
+        while not set(pathlib.Path("/tmp").glob("expertscope-*/ssh")) and time.monotonic() < limit:
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+        limit = time.monotonic() + 5
+        while set(pathlib.Path("/tmp").glob("expertscope-*")) - folders and time.monotonic() < limit:
+            time.sleep(0.02)
+        self.assertEqual(set(pathlib.Path("/tmp").glob("expertscope-*")) - folders, set())
 
     def test_without_a_terminal_nothing_is_asked(self):
         self.server(passphrase="open sesame")

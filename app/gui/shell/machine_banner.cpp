@@ -65,8 +65,10 @@ std::optional<Banner> machine_banner(const PanelContext& context, const MachineS
                   .color = theme.colors.warn,
                   .text = fmt::format("{} asks: {}", status.options.host, status.question->text),
                   .width = width,
-                  .actions = [&context, width](float) {
-                    if (controls::button(context, "machine.open", "Answer ...", {.width = width})) {
+                  .actions = [&context, &status, width](float) {
+                    const bool answered = status.question->kind != ConnectQuestion::Kind::Notice;
+                    if (controls::button(context, "machine.open",
+                                         answered ? "Answer ..." : "Show ...", {.width = width})) {
                       context.commands.push_back(Action::ChooseMachine);
                     }
                   }};

@@ -204,31 +204,36 @@ void MachineDialog::draw_buttons(const PanelContext& context, const MachineContr
 void MachineDialog::draw_question(const PanelContext& context, MachineController& machine,
                                   bool entered) {
   const MachineStatus& status = machine.status();
-  if (!status.question) return;
+  // What was typed was for the question that is gone.
+  if (!status.question) return forget_answer();
   const Theme& theme = context.theme;
   const bool fresh = std::exchange(question_, status.questions) != status.questions;
   if (fresh) forget_answer();
-  const bool secret = status.question->kind == SshQuestion::Kind::Secret;
+  const ConnectQuestion::Kind kind = status.question->kind;
+  const bool build = kind == ConnectQuestion::Kind::Build;
   const float width = theme.px(80);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   {
     const TextColorScope color(theme.colors.warn);
-    show_text(fmt::format("{} asks", status.options.host));
+    show_text(build ? "A worker with CUDA" : fmt::format("{} asks", status.options.host));
   }
   show_wrapped(status.question->text);
-  controls::record(context, "machine.question", "What ssh asks", "text", status.question->text, at,
+  controls::record(context, "machine.question", "What is asked", "text", status.question->text, at,
                    ImGui::GetItemRectMax());
-  if (!secret) {
+  if (kind == ConnectQuestion::Kind::Notice) return;
+  if (kind != ConnectQuestion::Kind::Secret) {
     std::string yes = "yes";
     std::string no = "no";
-    if (controls::button(
-            context, "machine.yes", "Yes",
-            {.tooltip = "ssh writes the key to its list of known hosts", .width = width})) {
+    if (controls::button(context, "machine.yes", "Yes",
+                         {.tooltip = build ? "Cancel ends the building; what is compiled is kept"
+                                           : "ssh writes the key to its list of known hosts",
+                          .width = width})) {
       return machine.answer(yes);
     }
     ImGui::SameLine(0, theme.px(kGap));
     if (controls::button(context, "machine.no", "No",
-                         {.tooltip = "ssh gives up", .width = width})) {
+                         {.tooltip = build ? "The worker without CUDA is sent" : "ssh gives up",
+                          .width = width})) {
       machine.answer(no);
     }
     return;

@@ -65,7 +65,7 @@ class Machines : public ::testing::Test {
 TEST_F(Machines, AnAnswerGoesToSshAndIsOverwritten) {
   ASSERT_TRUE(connect_until_it_asks("gpu1"));
   EXPECT_EQ(status().question->text, "Enter passphrase for key:");
-  EXPECT_EQ(status().question->kind, SshQuestion::Kind::Secret);
+  EXPECT_EQ(status().question->kind, ConnectQuestion::Kind::Secret);
   EXPECT_TRUE(status().connecting);
   std::string typed = "open sesame, which is longer than a string keeps in itself";
   const char* const bytes = typed.data();
@@ -102,6 +102,19 @@ TEST_F(Machines, CancellingEndsTheWaitForAnAnswer) {
   machines_.reset();
   EXPECT_LT(Clock::now() - begun, 5s);
   EXPECT_TRUE(ssh_.text("answer").empty());
+}
+
+TEST_F(Machines, ARequestToTouchAKeyIsShownUntilItWasTouched) {
+  ssh_.write_program("ssh",
+                     "SSH_ASKPASS_PROMPT=none \"$SSH_ASKPASS\" 'Touch the key' &\n"
+                     "until [ -e \"$FAKE_SSH/touched\" ]; do sleep 0.02; done\n"
+                     "kill $!; wait; sleep 60\n");
+  ASSERT_TRUE(connect_until_it_asks("gpu1"));
+  EXPECT_EQ(status().question->kind, ConnectQuestion::Kind::Notice);
+  EXPECT_EQ(status().question->text, "Touch the key");
+  std::ofstream(ssh_.file("touched")) << "yes";
+  EXPECT_TRUE(tick_until([&] { return !status().question; }));
+  EXPECT_TRUE(status().connecting);
 }
 
 TEST_F(Machines, ANewAttemptReplacesTheFormer) {

@@ -2,12 +2,14 @@
 #include "app/remote/question_pipes.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "app/protocol/child_process.h"
 #include "app/protocol/child_run.h"
 
 namespace app {
@@ -47,7 +49,7 @@ class Questions : public testing::Test {
 
   std::string folder_;
   std::optional<QuestionPipes> pipes_;
-  SshQuestion asked_;
+  ConnectQuestion asked_;
 };
 
 TEST_F(Questions, AnAnswerReachesSsh) {
@@ -55,7 +57,7 @@ TEST_F(Questions, AnAnswerReachesSsh) {
   EXPECT_TRUE(end.succeeded()) << end.how;
   EXPECT_EQ(end.output, "a b\"c'$(id)\n");
   EXPECT_EQ(asked_.text, "Password for $(id) 'x':");
-  EXPECT_EQ(asked_.kind, SshQuestion::Kind::Secret);
+  EXPECT_EQ(asked_.kind, ConnectQuestion::Kind::Secret);
 }
 
 TEST_F(Questions, AnEmptyAnswerIsOne) {
@@ -68,7 +70,30 @@ TEST_F(Questions, NoAnswerIsAFailure) {
   const ChildEnd end = ask("Continue (yes/no/[fingerprint])?", std::nullopt);
   EXPECT_FALSE(end.succeeded());
   EXPECT_EQ(end.output, "");
-  EXPECT_EQ(asked_.kind, SshQuestion::Kind::Confirm);
+  EXPECT_EQ(asked_.kind, ConnectQuestion::Kind::Confirm);
+}
+
+TEST_F(Questions, ARequestToTouchAKeyIsShownUntilItWasTouched) {
+  auto askpass = ChildProcess::start({"/usr/bin/env", std::string(kQuestionFolder) + '=' + folder_,
+                                      "SSH_ASKPASS_PROMPT=none", ASKPASS, "Touch the key"});
+  ASSERT_TRUE(askpass.ok());
+  const auto next = [&] {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    std::optional<ConnectQuestion> shown;
+    while (!shown && std::chrono::steady_clock::now() < limit) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      shown = pipes_->next();
+    }
+    return shown.value_or(ConnectQuestion{});
+  };
+  const ConnectQuestion shown = next();
+  EXPECT_EQ(shown.kind, ConnectQuestion::Kind::Notice);
+  EXPECT_EQ(shown.text, "Touch the key");
+  EXPECT_FALSE(pipes_->next());
+  ASSERT_EQ(::kill(askpass.value()->pid(), SIGTERM), 0);  // as ssh does
+  const ConnectQuestion over = next();
+  EXPECT_EQ(over.kind, ConnectQuestion::Kind::Notice);
+  EXPECT_EQ(over.text, "");
 }
 
 TEST(Askpass, WithoutAFolderItAnswersNothing) {
