@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "app/protocol/paths.h"
-#include "profiling/attach/preload/process.h"
+#include "profiling/attach/spool/environment.h"
 
 namespace app {
 namespace {
@@ -28,10 +28,10 @@ constexpr std::chrono::hours kKept{24 * 7};
 /// This process's environment with the preload and the variables that the library reads.
 std::vector<std::string> environment_of(const AttachOptions& options, const std::string& library) {
   const std::vector<std::pair<std::string, std::string>> own = {
-      {attach::kFolderVariable, options.folder},
-      {attach::kOnlyVariable, options.only},
-      {attach::kRankVariable, options.rank ? std::to_string(*options.rank) : ""},
-      {attach::kLimitVariable,
+      {profiling::spool::kFolderVariable, options.folder},
+      {profiling::spool::kOnlyVariable, options.only},
+      {profiling::spool::kRankVariable, options.rank ? std::to_string(*options.rank) : ""},
+      {profiling::spool::kLimitVariable,
        options.spool_bytes == 0 ? "" : std::to_string(options.spool_bytes)}};
   std::string preload = library;
   std::vector<std::string> environment;

@@ -1,13 +1,13 @@
 // `expertscope attach -- COMMAND`: runs a program with the preloaded library, and says what is
 // wrong with its CUDA graphs, while it runs and when it has ended.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
@@ -72,11 +72,10 @@ int finish(const AttachCommand& options, const SpoolFolder& spools,
     }
   }
   if (options.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const profiling::DoctorReport& report : reports) {
-      all.push_back(nlohmann::ordered_json::parse(profiling::to_json(report)));
-    }
-    print("{}\n", all.dump(2));
+    std::vector<std::string> texts;
+    for (const profiling::DoctorReport& report : reports)
+      texts.push_back(profiling::to_json(report));
+    print("{}\n", fmt::format("[{}]", fmt::join(texts, ",\n")));
   } else if (reports.empty()) {
     print("No process captured a CUDA graph{}.\n",
           spools.processes().empty() ? ", or used CUDA at all" : "");

@@ -308,6 +308,7 @@ void ObservedProcess::take_capture_ended(const SpoolFrame& frame) {
   Capture capture = std::move(open->second);
   open_captures_.erase(open);
   capture.ended = frame.position;
+  ++captures_made_;
   if (ended.result == 0) {
     if (captures_.size() < kMostOpenCaptures || captures_.contains(ended.graph)) {
       captures_[ended.graph] = std::move(capture);
@@ -316,12 +317,12 @@ void ObservedProcess::take_capture_ended(const SpoolFrame& frame) {
   }
   if (failed_captures_.size() >= kMostFailures) return;
   GraphSnapshot failed;
-  failed.name = fmt::format("capture by {}", thread_text(capture.thread));
+  failed.name = fmt::format("capture {}", captures_made_);
   failed.capture_began = capture.began;
   failed.capture_ended = capture.ended;
   failed.failure = {.code = static_cast<int>(std::min<std::uint32_t>(ended.result, 1 << 20)),
                     .name = std::string(capture_error_name(ended.result)),
-                    .call = "cuStreamEndCapture"};
+                    .call = fmt::format("cuStreamEndCapture by {}", thread_text(capture.thread))};
   failed.events = std::move(capture.events);
   failed_captures_.push_back(std::move(failed));
 }

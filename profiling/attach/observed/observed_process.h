@@ -104,6 +104,7 @@ class ObservedProcess {
   std::unordered_map<std::uint64_t, Capture> open_captures_;  // by stream
   std::unordered_map<std::uint64_t, Capture> captures_;       // by the graph that they gave
   std::vector<GraphSnapshot> failed_captures_;
+  std::uint64_t captures_made_ = 0;
   std::map<std::uint64_t, ObservedGraph> graphs_;             // by number
   std::unordered_map<std::uint64_t, std::uint64_t> of_exec_;  // exec -> number of the living graph
   std::uint64_t clock_ = 0;

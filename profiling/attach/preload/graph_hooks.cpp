@@ -14,8 +14,6 @@ namespace {
 using profiling::spool::GraphCounter;
 using profiling::spool::GraphReason;
 
-constinit std::atomic<std::uint64_t> g_graphs{0};  // instantiations so far
-
 std::uint64_t number(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
 
 /// The counter of an executable graph; null = it has none. Looked up at every launch: its place
@@ -47,9 +45,10 @@ GraphCounter* new_counter(std::uint64_t exec) {
 }
 
 CUresult instantiated(CUgraphExec* exec, CUgraph graph, CUresult result) {
-  if (result != CUDA_SUCCESS || spool_header() == nullptr) return result;
+  spool::FileHeader* header = spool_header();
+  if (result != CUDA_SUCCESS || header == nullptr) return result;
   const std::uint64_t handle = number(*exec);
-  const std::uint64_t of_graph = g_graphs.fetch_add(1) + 1;
+  const std::uint64_t of_graph = header->graphs_made.fetch_add(1) + 1;
   if (GraphCounter* counter = new_counter(handle)) {
     counter->launches.store(0);
     counter->last_launch.store(0);

@@ -14,6 +14,7 @@
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/spool/environment.h"
 
 namespace attach {
 namespace {
@@ -53,9 +54,9 @@ bool has_word(const char* command, std::size_t bytes, const char* only) {
 }
 
 bool is_wanted(const char* command, std::size_t bytes) {
-  const char* only = std::getenv(kOnlyVariable);
+  const char* only = std::getenv(spool::kOnlyVariable);
   if (only != nullptr && *only != '\0' && !has_word(command, bytes, only)) return false;
-  const char* wanted_rank = std::getenv(kRankVariable);
+  const char* wanted_rank = std::getenv(spool::kRankVariable);
   const char* rank = std::getenv("RANK");
   return wanted_rank == nullptr || *wanted_rank == '\0' ||
          (rank != nullptr && std::strcmp(rank, wanted_rank) == 0);
@@ -230,12 +231,12 @@ void note_libraries() {
 }
 
 void start_recording() {
-  const char* folder = std::getenv(kFolderVariable);
+  const char* folder = std::getenv(spool::kFolderVariable);
   if (folder == nullptr || *folder == '\0' || g_started.exchange(true)) return;
   char command[kMostCommand + 1] = {};
   const std::size_t bytes = read_file("/proc/self/cmdline", command, kMostCommand);
   if (!is_wanted(command, bytes)) return;
-  const char* limit = std::getenv(kLimitVariable);
+  const char* limit = std::getenv(spool::kLimitVariable);
   const std::uint64_t most = limit == nullptr ? 0 : std::strtoull(limit, nullptr, 10);
   if (!open_spool(folder, most == 0 ? kDefaultLimit : most)) return;
   static constinit std::atomic<bool> prepared{false};

@@ -46,6 +46,7 @@ struct FileHeader {
   std::uint64_t limit;                     // bytes that the file may reach
   std::atomic<std::uint64_t> end;          // of the last reserved frame
   std::atomic<std::uint64_t> lost_frames;  // no room, or no memory to read a graph
+  std::atomic<std::uint64_t> graphs_made;  // instantiations so far
   std::atomic<std::uint32_t> ended;        // 1 = the process ended by itself
   std::atomic<std::uint32_t> launches;     // of all graphs: entries ever written to recent_launches
   std::atomic<std::uint32_t> recent_launches[kRecentLaunches];  // ring of GraphBegan::graph

@@ -288,7 +288,7 @@ struct GraphSnapshot {
   std::vector<SnapshotEdge> edges = {};  // both ends of an edge have the same parent
 
   /// Known not to have been launched since then: what was released there has done no harm.
-  bool unused_since(std::uint64_t time) const { return launches >= 0 && last_launch < time; }
+  bool unused_since(std::uint64_t time) const { return launches >= 0 && last_launch <= time; }
   bool operator==(const GraphSnapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {

@@ -83,10 +83,11 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
     if (sure) finding.confidence = Confidence::Likely;
   }
   const std::string nodes = context.text(finding.nodes);
+  const char* hold = finding.nodes.size() == 1 ? "holds" : "hold";
   finding.title = when == Gone::DuringCapture
-                      ? fmt::format("{} was regrown during capture; {} holds the old address",
-                                    text(gone), nodes)
-                      : fmt::format("{} is freed, but {} holds its address", text(gone), nodes);
+                      ? fmt::format("{} was regrown during capture; {} {} the old address",
+                                    text(gone), nodes, hold)
+                      : fmt::format("{} is freed, but {} {} its address", text(gone), nodes, hold);
   finding.explanation = fmt::format(
       "The graph keeps the address {:#x} of a block that was freed {}. Every replay still reads or "
       "writes there: the memory's new owner is overwritten, or the replay faults because nothing "
