@@ -24,6 +24,7 @@ void add_sweep_command(CLI::App& program, Action& chosen);
 void add_ab_command(CLI::App& program, Action& chosen);
 void add_bench_command(CLI::App& program, Action& chosen);
 void add_doctor_command(CLI::App& program, Action& chosen);
+void add_attach_command(CLI::App& program, Action& chosen);
 void add_list_command(CLI::App& program, Action& chosen);
 void add_export_command(CLI::App& program, Action& chosen);
 void add_connect_command(CLI::App& program, Action& chosen);

@@ -37,10 +37,6 @@ engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker)
 /// Writes the error to stderr; always kCouldNotRun.
 int could_not_run(const engine::Error& error);
 
-/// Files that are to be written; empty = none. One that cannot be, or a recording that exists, must
-/// be reported before a visit, not after it.
-engine::Status check_files(const std::string& recording, const std::string& report);
-
 /// For scripts: DoctorExit.
 int exit_code_of(const profiling::DoctorReport& report);
 

@@ -14,6 +14,7 @@
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
+#include "app/cli/report_files.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/library_versions.h"
@@ -50,23 +51,6 @@ int could_not_run(const engine::Error& error) {
   return kCouldNotRun;
 }
 
-engine::Status check_files(const std::string& recording, const std::string& report) {
-  if (const engine::Status regular = engine::check_regular_file(report);
-      !report.empty() && !regular.ok() && regular.error().code == engine::ErrorCode::Io) {
-    return engine::Error{regular.error().code, regular.error().message + "; choose another file"};
-  }
-  for (const std::string& path : {recording, report}) {
-    if (path.empty()) continue;
-    ENGINE_TRY(engine::require_new_file(path));
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    if (folder.empty()) folder = ".";
-    if (::access(folder.c_str(), W_OK) != 0) {
-      return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
-    }
-  }
-  return {};
-}
-
 int exit_code_of(const profiling::DoctorReport& report) {
   switch (health_of(report)) {
     case Health::Healthy:
@@ -93,44 +77,18 @@ struct DoctorOptions {
   std::string snapshot;
   bool list = false;
   bool json = false;
-  std::string report;
-  std::string record;
+  ReportFiles files;
 };
 
 // ---- The report --------------------------------------------------------------------------------
-
-engine::Status write_markdown(const std::string& path, const profiling::DoctorReport& report) {
-  std::ofstream file(path, std::ios::trunc);
-  file << report_markdown(report);
-  if (file.flush()) return {};
-  return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
-}
-
-engine::Status record(const std::string& path, const engine::RunRequest& request,
-                      const profiling::DoctorReport& report) {
-  const auto writer = create_recording(path);
-  if (!writer.ok()) return writer.error();
-  engine::Status kept =
-      keep(writer.value().get(),
-           profiling::RecordedVisit{
-               .request = request, .report = report, .wall_clock_ms = profiling::unix_time_ms()});
-  return kept.ok() ? close_recording(writer.value().get()) : kept;
-}
 
 /// Prints the report, writes the requested files, and returns the exit code.
 int finish_report(const DoctorOptions& options, const engine::RunRequest& request,
                   const profiling::DoctorReport& made) {
   print("{}\n", options.json ? profiling::to_json(made) : report_text(made));
   std::fflush(stdout);
-  if (!options.report.empty()) {
-    if (engine::Status kept = write_markdown(options.report, made); !kept.ok()) {
-      return could_not_run(kept.error());
-    }
-  }
-  if (!options.record.empty()) {
-    if (engine::Status kept = record(options.record, request, made); !kept.ok()) {
-      return could_not_run(kept.error());
-    }
+  if (engine::Status kept = options.files.write(request, {made}); !kept.ok()) {
+    return could_not_run(kept.error());
   }
   return exit_code_of(made);
 }
@@ -174,7 +132,7 @@ int examine_file(const DoctorOptions& options) {
   auto snapshots = profiling::open_snapshot(options.snapshot);
   if (!snapshots.ok()) return could_not_run(snapshots.error());
   warn_if_incomplete(options.snapshot, snapshots.value().front().doubt);
-  const bool one_file = !options.report.empty() || !options.record.empty();
+  const bool one_file = !options.files.report.empty() || !options.files.record.empty();
   if (one_file && snapshots.value().size() > 1) {
     return could_not_run({engine::ErrorCode::InvalidArgument,
                           fmt::format("{} holds {} snapshots; --report and --record take one",
@@ -193,7 +151,7 @@ int examine_file(const DoctorOptions& options) {
 
 int examine(const DoctorOptions& options) {
   if (options.list) return list_cases();
-  if (engine::Status files = check_files(options.record, options.report); !files.ok())
+  if (engine::Status files = options.files.check(); !files.ok())
     return could_not_run(files.error());
   if (!options.snapshot.empty()) return examine_file(options);
   const engine::Result<DoctorSubject> subject = subject_of(options);
@@ -312,14 +270,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       ->option_text("FOLDER")
       ->check(existing_folder());
   command.add_flag("--json", options->json, "Print the report as JSON");
-  command
-      .add_option("--report", options->report,
-                  "Also write the report as Markdown to this file, which must not exist yet")
-      ->option_text("FILE");
-  command
-      .add_option("--record", options->record,
-                  "Record the visit to this file, which must not exist yet")
-      ->option_text("FILE");
+  options->files.add_to(command);
   options->worker.add_to(command);
   options->request.add_to(command);
   add_gallery_command(command, chosen);

@@ -13,6 +13,7 @@
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
+#include "app/cli/report_files.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/library_versions.h"
 #include "app/doctor/recorded_gallery.h"

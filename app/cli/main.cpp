@@ -282,6 +282,7 @@ int main(int argc, char** argv) {
   app::cli::add_ab_command(program, chosen);
   app::cli::add_bench_command(program, chosen);
   app::cli::add_doctor_command(program, chosen);
+  app::cli::add_attach_command(program, chosen);
   app::cli::add_list_command(program, chosen);
   app::cli::add_export_command(program, chosen);
   app::cli::add_connect_command(program, chosen);

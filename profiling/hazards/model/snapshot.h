@@ -100,6 +100,7 @@ struct KernelNode {
   std::vector<std::byte> parameters = {};  // argument bytes at their offsets; empty = not known
   std::vector<ParameterSlot> slots = {};   // ascending; empty = layout not known
   Known waits_for_programmatic = Known::Unknown;  // executes griddepcontrol.wait
+  std::uint64_t unloaded_at = 0;  // its module, on the ledger's clock; 0 = loaded, or not known
   bool operator==(const KernelNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -111,7 +112,8 @@ struct KernelNode {
                       engine::field<&KernelNode::cooperative>(),
                       engine::field<&KernelNode::parameters>({.most = kMaxParameterBytes}),
                       engine::field<&KernelNode::slots>({.most = kMaxSlots, .columns = true}),
-                      engine::field<&KernelNode::waits_for_programmatic>()};
+                      engine::field<&KernelNode::waits_for_programmatic>(),
+                      engine::field<&KernelNode::unloaded_at>()};
   }
 };
 
@@ -251,11 +253,15 @@ struct CaptureEvent {
         {"a kernel was loaded", "memory was allocated", "memory was released", "the host waited"});
   }
   Kind kind = Kind::LazyLoad;
-  std::string what = {};  // kernel, allocation owner or call
+  std::string what = {};          // kernel, allocation owner or call
+  int code = 0;                   // the call's CUDA error; 0 = it succeeded, or not known
+  std::string other_thread = {};  // that made the call; empty = the capturing one
   bool operator==(const CaptureEvent&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&CaptureEvent::kind, &CaptureEvent::what>();
+    return std::array{engine::field<&CaptureEvent::kind>(), engine::field<&CaptureEvent::what>(),
+                      engine::field<&CaptureEvent::code>({.low = 0, .high = 1 << 20}),
+                      engine::field<&CaptureEvent::other_thread>()};
   }
 };
 
@@ -272,10 +278,17 @@ struct GraphSnapshot {
   bool degraded = false;            // from a text file: no argument bytes, no memory
   std::uint64_t capture_began = 0;  // on the ledger's clock
   std::uint64_t capture_ended = 0;
+  // Of a program that was watched while it ran; otherwise it is not known how often the graph was
+  // launched.
+  std::int64_t launches = -1;     // -1 = not known
+  std::uint64_t last_launch = 0;  // on the ledger's clock; 0 = none
   CaptureFailure failure = {};
   std::vector<CaptureEvent> events = {};
   std::vector<SnapshotNode> nodes = {};  // a node follows its dependencies; children follow parents
   std::vector<SnapshotEdge> edges = {};  // both ends of an edge have the same parent
+
+  /// Known not to have been launched since then: what was released there has done no harm.
+  bool unused_since(std::uint64_t time) const { return launches >= 0 && last_launch <= time; }
   bool operator==(const GraphSnapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -286,6 +299,8 @@ struct GraphSnapshot {
         engine::field<&GraphSnapshot::degraded>(),
         engine::field<&GraphSnapshot::capture_began>(),
         engine::field<&GraphSnapshot::capture_ended>(),
+        engine::field<&GraphSnapshot::launches>({.low = -1}),
+        engine::field<&GraphSnapshot::last_launch>(),
         engine::field<&GraphSnapshot::failure>(),
         engine::field<&GraphSnapshot::events>({.most = 100'000}),
         engine::field<&GraphSnapshot::nodes>({.most = engine::kMaxGraphNodes}),

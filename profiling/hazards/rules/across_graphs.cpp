@@ -17,8 +17,8 @@ using engine::Allocation;
 using engine::AllocationRole;
 
 constexpr std::uint8_t kPoison = 0xFF;
-constexpr int kMaxReported = 256;     // pairs of blocks: the rest repeats them
-constexpr std::size_t kMaxNamed = 8;  // graphs in a sentence
+constexpr int kMaxReported = 256;           // pairs of blocks: the rest repeats them
+constexpr std::size_t kMaxNamedGraphs = 8;  // graphs in a sentence
 
 /// The nodes of these graphs that hold an address in the allocation, with their accesses.
 void add_holders(const RuleContext& context, int allocation, const std::vector<int>& graphs,
@@ -34,7 +34,7 @@ void add_holders(const RuleContext& context, int allocation, const std::vector<i
 
 std::string names(const RuleContext& context, const std::vector<int>& graphs) {
   std::string words;
-  const std::size_t named = std::min(graphs.size(), kMaxNamed);
+  const std::size_t named = std::min(graphs.size(), kMaxNamedGraphs);
   for (std::size_t i = 0; i < named; ++i) {
     if (i > 0) words += i + 1 == graphs.size() ? " and " : ", ";
     words += fmt::format("\"{}\"", context.graph(graphs[i]).name);

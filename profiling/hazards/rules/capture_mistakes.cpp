@@ -2,8 +2,10 @@
 // that were loaded and calls that waited during the capture.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "profiling/hazards/rules/capture_errors.h"
 #include "profiling/hazards/rules/rules.h"
 
 namespace profiling {
@@ -23,16 +25,9 @@ bool breaks_by_call(int code) {
 std::vector<const CaptureEvent*> events_of(const GraphSnapshot& graph, Kind kind) {
   std::vector<const CaptureEvent*> events;
   for (const CaptureEvent& event : graph.events) {
-    if (event.kind == kind) events.push_back(&event);
+    if (event.kind == kind && !refused_to_other_thread(event)) events.push_back(&event);
   }
   return events;
-}
-
-std::string failure_text(const CaptureFailure& failure) {
-  std::string text = failure.name.empty() ? fmt::format("error {}", failure.code)
-                                          : fmt::format("{} ({})", failure.name, failure.code);
-  if (!failure.call.empty()) text += fmt::format(" at {}", failure.call);
-  return text;
 }
 
 void add_evidence(Finding& finding, const GraphSnapshot& graph,
@@ -103,6 +98,8 @@ void sync_in_capture(const GraphSnapshot& graph, std::vector<Finding>& findings)
   const std::vector<const CaptureEvent*> waits = events_of(graph, Kind::HostSync);
   const bool failed = breaks_by_call(graph.failure.code);
   if (waits.empty() && !failed) return;
+  // Another thread's call explains the failure (other_threads.cpp).
+  if (waits.empty() && std::ranges::any_of(graph.events, refused_to_other_thread)) return;
   // A load also explains the failure.
   const bool explained = waits.empty() && !events_of(graph, Kind::LazyLoad).empty();
   Finding finding{.rule = "sync-in-capture",
@@ -126,6 +123,13 @@ void sync_in_capture(const GraphSnapshot& graph, std::vector<Finding>& findings)
 }
 
 }  // namespace
+
+std::string failure_text(const CaptureFailure& failure) {
+  std::string text = failure.name.empty() ? fmt::format("error {}", failure.code)
+                                          : fmt::format("{} ({})", failure.name, failure.code);
+  if (!failure.call.empty()) text += fmt::format(" at {}", failure.call);
+  return text;
+}
 
 void find_capture_mistakes(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {

@@ -22,7 +22,8 @@ constexpr Rule kRules[] = {find_shared_workspaces,  find_freed_memory,
                            find_host_sources,       find_baked_values,
                            find_unreset_counters,   find_unfreed_allocations,
                            find_unwaited_edges,     find_unordered_accesses,
-                           find_capture_mistakes};
+                           find_capture_mistakes,   find_other_threads,
+                           find_unloaded_modules};
 
 bool comes_first(const Finding& a, const Finding& b) {
   if (a.confidence != b.confidence) return a.confidence > b.confidence;

@@ -218,6 +218,23 @@ constexpr RuleFix kFixes[] = {
      "    torch.cuda.synchronize()     # and no .item(), .tolist(), .cpu()",
      "# Splits as a Python list need a .tolist() of the router's counts: do it before the\n"
      "# graphed part."},
+    {"other-thread-in-capture",
+     "Capture in thread-local mode, which restricts the capturing thread only; or keep other "
+     "threads from allocating "
+     "and waiting while a capture is under way.",
+     "cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);",
+     "with torch.cuda.graph(graph, capture_error_mode=\"thread_local\"): y = step(static_x)",
+     "# make_graphed_callables captures in global mode: stop data loaders and checkpoint threads "
+     "that\n"
+     "# use CUDA until it has returned."},
+    {"unloaded-module",
+     "Keep modules loaded as long as a graph that launches their kernels exists: destroy the graph "
+     "first.",
+     "cudaGraphExecDestroy(exec);\n"
+     "cuModuleUnload(module);                      // only then",
+     "# Keep the object that owns the compiled kernel (a Triton or CuPy module, a C++ extension)\n"
+     "keep = (graph, compiled_kernel)              # as long as it is replayed",
+     "# The same as for PyTorch: keep what owns the kernels as long as the graphed callable."},
 };
 
 }  // namespace

@@ -44,6 +44,7 @@ std::vector<Held> held_by(const RuleContext& context, int graph) {
     }
     const Gone gone = when_gone(context.graph(graph), *allocation);
     if (gone == Gone::No || !believable(touch, gone)) continue;
+    if (context.graph(graph).unused_since(allocation->freed_at)) continue;
     Held& of_allocation = held[touch.allocation];
     of_allocation.graph = graph;
     of_allocation.allocation = touch.allocation;
@@ -82,10 +83,11 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
     if (sure) finding.confidence = Confidence::Likely;
   }
   const std::string nodes = context.text(finding.nodes);
+  const char* hold = finding.nodes.size() == 1 ? "holds" : "hold";
   finding.title = when == Gone::DuringCapture
-                      ? fmt::format("{} was regrown during capture; {} holds the old address",
-                                    text(gone), nodes)
-                      : fmt::format("{} is freed, but {} holds its address", text(gone), nodes);
+                      ? fmt::format("{} was regrown during capture; {} {} the old address",
+                                    text(gone), nodes, hold)
+                      : fmt::format("{} is freed, but {} {} its address", text(gone), nodes, hold);
   finding.explanation = fmt::format(
       "The graph keeps the address {:#x} of a block that was freed {}. Every replay still reads or "
       "writes there: the memory's new owner is overwritten, or the replay faults because nothing "
@@ -98,6 +100,11 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
   finding.evidence.push_back(
       fmt::format("Ledger: allocated at {}, freed at {}; the capture went from {} to {}.",
                   gone.allocated_at, gone.freed_at, graph.capture_began, graph.capture_ended));
+  if (graph.launches > 0) {
+    finding.evidence.push_back(fmt::format(
+        "The graph was launched {} in all, last at {}: after the memory was freed.",
+        graph.launches == 1 ? "once" : fmt::format("{} times", graph.launches), graph.last_launch));
+  }
   for (const Allocation& later : context.snapshot.ledger) {
     if (later.live() && later.allocated_at >= gone.freed_at && share_bytes(gone, later)) {
       finding.evidence.push_back("Ledger: the memory belongs to " + text(later) + " now.");

@@ -123,8 +123,10 @@ bool share_bytes(const engine::Allocation& a, const engine::Allocation& b) {
 
 std::string text(const engine::Allocation& allocation) {
   const std::string name = allocation.owner.empty() ? "unnamed memory" : allocation.owner;
-  return fmt::format("\"{}\" ({}, {})", name, name_of(allocation.role),
-                     size_text(allocation.bytes));
+  const std::string size = size_text(allocation.bytes);
+  if (allocation.role == engine::AllocationRole::Unknown)
+    return fmt::format("\"{}\" ({})", name, size);
+  return fmt::format("\"{}\" ({}, {})", name, name_of(allocation.role), size);
 }
 
 }  // namespace profiling

@@ -108,6 +108,8 @@ void find_unfreed_allocations(RuleContext& context, std::vector<Finding>& findin
 void find_unwaited_edges(RuleContext& context, std::vector<Finding>& findings);
 void find_unordered_accesses(RuleContext& context, std::vector<Finding>& findings);
 void find_capture_mistakes(RuleContext& context, std::vector<Finding>& findings);
+void find_other_threads(RuleContext& context, std::vector<Finding>& findings);
+void find_unloaded_modules(RuleContext& context, std::vector<Finding>& findings);
 
 /// How to fix a rule's finding, in words and as code for three libraries.
 Fix fix_of(const std::string& rule);

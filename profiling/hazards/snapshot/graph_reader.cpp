@@ -6,11 +6,13 @@
 #include <cstring>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/waiting_kernels.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/snapshot/foreign_memory.h"
+#include "profiling/hazards/snapshot/node_order.h"
 
 namespace profiling {
 
@@ -87,28 +89,14 @@ class Reader {
   static std::vector<CUgraphNode> in_order(const std::vector<CUgraphNode>& nodes,
                                            const std::vector<CUgraphNode>& from,
                                            const std::vector<CUgraphNode>& to) {
-    std::unordered_map<CUgraphNode, std::vector<CUgraphNode>> after;
-    std::unordered_map<CUgraphNode, int> waiting;
+    std::unordered_map<CUgraphNode, std::size_t> created;
+    for (std::size_t n = 0; n < nodes.size(); ++n) created.emplace(nodes[n], n);
+    std::vector<std::pair<std::size_t, std::size_t>> edges;
     for (std::size_t e = 0; e < from.size(); ++e) {
-      after[from[e]].push_back(to[e]);
-      ++waiting[to[e]];
+      edges.emplace_back(created.at(from[e]), created.at(to[e]));
     }
     std::vector<CUgraphNode> ordered;
-    std::unordered_map<CUgraphNode, bool> seen;
-    const auto place = [&](CUgraphNode node) {
-      ordered.push_back(node);
-      seen[node] = true;
-    };
-    // Capture creates nodes in a valid order, so this is nearly always one pass over them.
-    while (ordered.size() < nodes.size()) {
-      const std::size_t before = ordered.size();
-      for (const CUgraphNode node : nodes) {
-        if (seen[node] || waiting[node] > 0) continue;
-        place(node);
-        for (const CUgraphNode next : after[node]) --waiting[next];
-      }
-      if (ordered.size() == before) break;  // a cycle: the driver does not allow one
-    }
+    for (const std::size_t n : dependency_order(nodes.size(), edges)) ordered.push_back(nodes[n]);
     return ordered;
   }
 

@@ -1,0 +1,157 @@
+#include "app/attach/attached_program.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "app/protocol/paths.h"
+#include "profiling/attach/spool/environment.h"
+
+namespace app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours kKept{24 * 7};
+
+/// This process's environment with the preload and the variables that the library reads.
+std::vector<std::string> environment_of(const AttachOptions& options, const std::string& library) {
+  const std::vector<std::pair<std::string, std::string>> own = {
+      {profiling::spool::kFolderVariable, options.folder},
+      {profiling::spool::kOnlyVariable, options.only},
+      {profiling::spool::kRankVariable, options.rank ? std::to_string(*options.rank) : ""},
+      {profiling::spool::kLimitVariable,
+       options.spool_bytes == 0 ? "" : std::to_string(options.spool_bytes)}};
+  std::string preload = library;
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    const std::string_view name = variable.substr(0, variable.find('='));
+    if (name == "LD_PRELOAD") {
+      preload += ':';
+      preload += variable.substr(std::min(name.size() + 1, variable.size()));
+      continue;
+    }
+    const bool replaced =
+        std::ranges::any_of(own, [&](const auto& one) { return one.first == name; });
+    if (!replaced) environment.emplace_back(variable);
+  }
+  environment.push_back("LD_PRELOAD=" + preload);
+  for (const auto& [name, value] : own) environment.push_back(name + '=' + value);
+  return environment;
+}
+
+std::vector<char*> pointers_of(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// Spools of programs that ended long ago.
+void forget_former(const fs::path& folder) {
+  std::error_code error;
+  const auto limit = fs::file_time_type::clock::now() - kKept;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (fs::last_write_time(entry.path(), error) < limit && !error)
+      fs::remove_all(entry.path(), error);
+  }
+}
+
+}  // namespace
+
+engine::Result<std::string> attach_library() {
+  const std::string path =
+      fs::path(executable_folder() + "/../lib/expertscope/libexpertscope-attach.so")
+          .lexically_normal()
+          .string();
+  if (::access(path.c_str(), R_OK) == 0) {
+    // The dynamic linker splits the list of preloads at both.
+    if (path.find_first_of(": ") == std::string::npos) return path;
+    return engine::Error{
+        engine::ErrorCode::Unsupported,
+        fmt::format("{} cannot be preloaded: its path contains a blank or a colon. Install "
+                    "expertscope in a folder without them",
+                    path)};
+  }
+  return engine::Error{
+      engine::ErrorCode::NotFound,
+      fmt::format("{} is missing: only builds with CUDA have it. Recorded programs can still be "
+                  "examined here: expertscope attach --read FOLDER",
+                  path)};
+}
+
+engine::Result<std::string> new_spool_folder() {
+  const std::string cache = user_cache_folder();
+  if (cache.empty()) {
+    return engine::Error{
+        engine::ErrorCode::NotFound,
+        "there is no home folder for the record of the program; name one with --folder"};
+  }
+  const fs::path all = fs::path(cache) / "attach";
+  std::error_code error;
+  fs::create_directories(all, error);
+  forget_former(all);
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%d-%H%M%S", &local);
+  const fs::path folder = all / fmt::format("{}-{}", date, ::getpid());
+  if (::mkdir(folder.c_str(), 0700) != 0) {
+    return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be created: {}",
+                                                            folder.string(), std::strerror(errno))};
+  }
+  return folder.string();
+}
+
+engine::Result<AttachedProgram> AttachedProgram::start(const AttachOptions& options) {
+  ENGINE_ASSIGN(const std::string library, attach_library());
+  std::vector<std::string> arguments = options.command;
+  std::vector<std::string> variables = environment_of(options, library);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (options.output_to_stderr)
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (const int signal : {SIGINT, SIGPIPE, SIGTERM}) sigaddset(&defaults, signal);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  pid_t pid = -1;
+  const int failed = ::posix_spawnp(&pid, arguments.front().c_str(), &actions, &attributes,
+                                    pointers_of(arguments).data(), pointers_of(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failed != 0) {
+    return engine::Error{
+        engine::ErrorCode::NotFound,
+        fmt::format("'{}' cannot be started: {}", arguments.front(), std::strerror(failed))};
+  }
+  return AttachedProgram(pid);
+}
+
+std::optional<std::string> AttachedProgram::ended() {
+  if (end_) return end_;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  end_ = WIFSIGNALED(status) ? fmt::format("was killed by signal {} ({})", WTERMSIG(status),
+                                           ::strsignal(WTERMSIG(status)))
+                             : fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  return end_;
+}
+
+}  // namespace app

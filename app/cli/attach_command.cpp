@@ -1,0 +1,201 @@
+// `expertscope attach -- COMMAND`: runs a program with the preloaded library, and says what is
+// wrong with its CUDA graphs, while it runs and when it has ended.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "app/attach/attached_program.h"
+#include "app/attach/spool_folder.h"
+#include "app/cli/arguments.h"
+#include "app/cli/command.h"
+#include "app/cli/doctor.h"
+#include "app/cli/report_files.h"
+#include "app/cli/terminal.h"
+#include "app/doctor/library_versions.h"
+#include "app/doctor/report_document.h"
+#include "app/doctor/report_words.h"
+#include "profiling/hazards/model/names.h"
+#include "profiling/hazards/report/report.h"
+
+namespace app::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct AttachCommand {
+  AttachOptions program;
+  std::string read;  // a folder of spools instead of a command
+  std::uint64_t spool_megabytes = 0;
+  bool json = false;
+  ReportFiles files;
+};
+
+/// Findings as they come, one line each.
+class FindingLines {
+ public:
+  void show(const std::vector<profiling::DoctorReport>& reports) {
+    for (const profiling::DoctorReport& report : reports) {
+      for (const profiling::Finding& finding : report.findings) {
+        // Titles count the nodes and name the memory, so that each is said once.
+        if (!said_.insert(report.snapshot.subject + '\n' + finding.rule + '\n' + finding.title)
+                 .second)
+          continue;
+        print(stderr, "expertscope: {}: {} ({})\n", report.snapshot.subject, finding.title,
+              profiling::name_of(finding.confidence));
+      }
+    }
+  }
+
+ private:
+  std::set<std::string> said_;
+};
+
+int finish(const AttachCommand& options, const SpoolFolder& spools,
+           const std::vector<profiling::DoctorReport>& reports) {
+  for (const AttachedProcess& process : spools.processes()) {
+    if (!process.unreadable.empty()) print(stderr, "expertscope: {}\n", process.unreadable);
+    if (process.lost_frames > 0) {
+      print(stderr,
+            "expertscope: {}: {} records are missing; what they held is not examined "
+            "(--spool-limit allows more)\n",
+            process.title, process.lost_frames);
+    }
+  }
+  if (options.json) {
+    std::vector<std::string> texts;
+    for (const profiling::DoctorReport& report : reports)
+      texts.push_back(profiling::to_json(report));
+    print("{}\n", fmt::format("[{}]", fmt::join(texts, ",\n")));
+  } else if (reports.empty()) {
+    print("No process captured a CUDA graph{}.\n",
+          spools.processes().empty() ? ", or used CUDA at all" : "");
+  }
+  int code = kHealthy;
+  for (const profiling::DoctorReport& report : reports) {
+    if (!options.json) print("{}\n", report_text(report));
+    code = std::max(code, exit_code_of(report));
+  }
+  std::fflush(stdout);
+  if (const engine::Status kept = options.files.write(engine::RunRequest(), reports); !kept.ok()) {
+    return could_not_run(kept.error());
+  }
+  return code;
+}
+
+int read_folder(const AttachCommand& options, const std::vector<profiling::LibraryFact>& facts) {
+  SpoolFolder spools(options.read);
+  if (const engine::Status read = spools.follow(true); !read.ok())
+    return could_not_run(read.error());
+  if (spools.processes().empty()) {
+    return could_not_run(
+        {engine::ErrorCode::NotFound,
+         fmt::format("{} holds no record of an attached program (*.spool)", options.read)});
+  }
+  return finish(options, spools, spools.reports(facts));
+}
+
+int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFact>& facts) {
+  if (options.program.folder.empty()) {
+    engine::Result<std::string> folder = new_spool_folder();
+    if (!folder.ok()) return could_not_run(folder.error());
+    options.program.folder = std::move(folder).value();
+  }
+  options.program.spool_bytes = options.spool_megabytes << 20;
+  options.program.output_to_stderr = options.json;
+  engine::Result<AttachedProgram> started = AttachedProgram::start(options.program);
+  if (!started.ok()) return could_not_run(started.error());
+  AttachedProgram program = std::move(started).value();
+  // Ctrl+C is for the program; its end is waited for.
+  const InterruptWatch interrupt;
+  SpoolFolder spools(options.program.folder);
+  FindingLines lines;
+  std::uint64_t examined = 0;
+  Clock::time_point next{};
+  std::optional<std::string> end;
+  while (!(end = program.ended())) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (Clock::now() < next) continue;
+    const Clock::time_point began = Clock::now();
+    if (!spools.follow(false).ok() || spools.revision() == examined) continue;
+    examined = spools.revision();
+    lines.show(spools.reports(facts));
+    // A graph of ten thousand nodes takes seconds to examine: at most a tenth of one core.
+    next = Clock::now() +
+           std::max<Clock::duration>(std::chrono::milliseconds(500), 9 * (Clock::now() - began));
+  }
+  if (const engine::Status read = spools.follow(true); !read.ok())
+    return could_not_run(read.error());
+  print(stderr, "expertscope: {} {}; its record is in {}\n", options.program.command.front(), *end,
+        options.program.folder);
+  return finish(options, spools, spools.reports(facts));
+}
+
+int attach(AttachCommand& options) {
+  if (options.read.empty() == options.program.command.empty()) {
+    return could_not_run(
+        {engine::ErrorCode::InvalidArgument,
+         "name either a command to run, as in expertscope attach -- python train.py, or the "
+         "record of one with --read"});
+  }
+  if (const engine::Status files = options.files.check(); !files.ok())
+    return could_not_run(files.error());
+  const auto facts = shipped_facts();
+  if (!facts.ok()) return could_not_run(facts.error());
+  return options.read.empty() ? run_attached(options, facts.value())
+                              : read_folder(options, facts.value());
+}
+
+}  // namespace
+
+void add_attach_command(CLI::App& program, Action& chosen) {
+  CLI::App& command =
+      *program.add_subcommand("attach",
+                              "Run any program and find out what is wrong with its CUDA graphs: "
+                              "expertscope attach -- python train.py\n"
+                              "Exit code 0: healthy, 1: findings, 3: could not run");
+  const auto options = std::make_shared<AttachCommand>();
+  command
+      .add_option("command", options->program.command, "The program and its arguments, after --")
+      ->option_text("COMMAND [ARGUMENT...]");
+  command
+      .add_option("--only", options->program.only,
+                  "Record only processes with this word on their command line: a program or script "
+                  "without its folder")
+      ->option_text("NAME");
+  command.add_option("--rank", options->program.rank, "Record only the process whose RANK is this")
+      ->option_text("N")
+      ->check(at_least(0));
+  command
+      .add_option(
+          "--folder", options->program.folder,
+          "Existing folder for the record (default: a new one in the cache, kept for a week)")
+      ->option_text("FOLDER")
+      ->check(existing_folder());
+  command
+      .add_option("--spool-limit", options->spool_megabytes,
+                  "Largest record of one process (default: 48 MiB)")
+      ->option_text("MIB")
+      ->check(CLI::Range(4, 65536));
+  command
+      .add_option("--read", options->read,
+                  "Examine the record in this folder instead of running a program")
+      ->option_text("FOLDER")
+      ->check(existing_folder());
+  command.add_flag(
+      "--json", options->json,
+      "Print the reports as JSON, one per process; the program's own output goes to stderr");
+  options->files.add_to(command);
+  command.callback([options, &chosen] { chosen = [options] { return attach(*options); }; });
+}
+
+}  // namespace app::cli

@@ -1,0 +1,119 @@
+// One attached process, as its spool tells it so far: its memory, captures, graphs and their
+// launches. Frames go in, the doctor's snapshot comes out. The frames are untrusted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/model/allocation.h"
+#include "profiling/attach/spool/spool_reader.h"
+#include "profiling/hazards/model/snapshot.h"
+
+namespace profiling {
+
+struct ObservedLibrary {
+  std::string path;
+  std::string version;  // empty = it reports none
+};
+
+/// One instantiated graph.
+struct ObservedGraph {
+  std::uint64_t number = 0;  // counts the process's instantiations from 1
+  std::uint64_t exec = 0;
+  GraphSnapshot graph;
+  std::vector<std::uint64_t> handles;  // CUgraphNode of each node
+  std::vector<std::uint64_t> modules;  // of each node's kernel; 0 = none or not known
+  bool complete = false;               // all its nodes were read
+};
+
+class ObservedProcess {
+ public:
+  void take(const SpoolFrame& frame);
+  /// Counts of launches, after frames have been taken.
+  void take(const SpoolState& state);
+
+  std::uint32_t process() const { return process_; }
+  int rank() const { return rank_; }  // -1 = none
+  /// "train.py (process 1234, rank 0)".
+  std::string title() const;
+  std::size_t live_graphs() const { return of_exec_.size(); }
+  std::uint64_t launches() const { return launches_; }
+  std::uint64_t lost_frames() const { return lost_frames_; }
+  const std::vector<ObservedLibrary>& libraries() const { return libraries_; }
+
+  /// All that the rules need: memory, graphs that exist or were launched after something that they
+  /// use was gone, and captures that failed. At most kMaxSnapshotGraphs graphs, the newest.
+  Snapshot snapshot() const;
+
+ private:
+  struct Function {
+    std::string name;
+    std::uint64_t module = 0;
+    std::vector<ParameterSlot> slots;
+  };
+  struct Capture {
+    std::uint64_t began = 0;
+    std::uint64_t ended = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t mode = 0;
+    std::vector<CaptureEvent> events;
+  };
+
+  void take_process(const SpoolFrame& frame);
+  void take_driver(const SpoolFrame& frame);
+  void take_library(const SpoolFrame& frame);
+  void take_thread(const SpoolFrame& frame);
+  void take_allocation(const SpoolFrame& frame);
+  void take_release(const SpoolFrame& frame);
+  void take_capture_began(const SpoolFrame& frame);
+  void take_capture_ended(const SpoolFrame& frame);
+  void take_call(const SpoolFrame& frame);
+  void take_function(const SpoolFrame& frame);
+  void take_graph_began(const SpoolFrame& frame);
+  void take_node(const SpoolFrame& frame);
+  void take_edges(const SpoolFrame& frame);
+  void take_graph_read(const SpoolFrame& frame);
+  void take_change(const SpoolFrame& frame);
+  void take_destroyed(const SpoolFrame& frame);
+  void take_unloaded(const SpoolFrame& frame);
+
+  std::string thread_text(std::uint32_t thread) const;
+  ObservedGraph* find(std::uint64_t number);
+  void release(std::uint64_t address, std::uint64_t position);
+  /// Fills what the node's type has; `rest` holds a kernel's argument bytes.
+  void fill_node(const spool::Node& from, std::span<const std::byte> rest, SnapshotNode& to,
+                 std::uint64_t& module) const;
+  void forget_oldest();
+
+  std::uint32_t process_ = 0;
+  int rank_ = -1;
+  std::string program_;
+  std::string device_;
+  std::string compute_capability_;
+  std::string driver_;
+  std::vector<ObservedLibrary> libraries_;
+  std::unordered_map<std::uint32_t, std::string> threads_;
+
+  std::vector<engine::Allocation> ledger_;
+  std::map<std::uint64_t, std::size_t> live_;  // address -> index into ledger_
+  std::unordered_map<std::uint64_t, Function> functions_;
+  std::unordered_map<std::uint64_t, Capture> open_captures_;  // by stream
+  std::unordered_map<std::uint64_t, Capture> captures_;       // by the graph that they gave
+  std::vector<GraphSnapshot> failed_captures_;
+  std::uint64_t captures_made_ = 0;
+  std::map<std::uint64_t, ObservedGraph> graphs_;             // by number
+  std::unordered_map<std::uint64_t, std::uint64_t> of_exec_;  // exec -> number of the living graph
+  std::uint64_t clock_ = 0;
+  std::uint64_t launches_ = 0;
+  std::uint64_t lost_frames_ = 0;
+};
+
+/// "cudaErrorStreamCaptureInvalidated" for the driver's numbers 900 to 908; "" for others. The
+/// runtime's errors have the same numbers.
+std::string_view capture_error_name(std::uint32_t code);
+
+}  // namespace profiling

@@ -1,0 +1,146 @@
+#include "profiling/attach/preload/entry_points.h"
+
+#include <dlfcn.h>
+#include <cstring>
+
+#include "profiling/attach/preload/real_symbols.h"
+
+namespace attach {
+namespace {
+
+constexpr std::uint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+
+// symbol, name, first version, end version, per thread. Versions: cudaTypedefs.h.
+#define ENTRY(symbol, name, first, end, per_thread) \
+  {#symbol, name, first, end, per_thread, reinterpret_cast<void*>(&symbol), &real_address<&symbol>}
+const EntryPoint kEntryPoints[] = {
+    ENTRY(cuGetProcAddress, "cuGetProcAddress", 11030, 12000, false),
+    ENTRY(cuGetProcAddress_v2, "cuGetProcAddress", 12000, 0, false),
+    ENTRY(cuInit, "cuInit", 2000, 0, false),
+
+    ENTRY(cuGraphInstantiate, "cuGraphInstantiate", 10000, 11000, false),
+    ENTRY(cuGraphInstantiate_v2, "cuGraphInstantiate", 11000, 12000, false),
+    ENTRY(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, 0, false),
+    ENTRY(cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams", 12000, 0, false),
+    ENTRY(cuGraphInstantiateWithParams_ptsz, "cuGraphInstantiateWithParams", 12000, 0, true),
+    ENTRY(cuGraphExecUpdate, "cuGraphExecUpdate", 10020, 12000, false),
+    ENTRY(cuGraphExecUpdate_v2, "cuGraphExecUpdate", 12000, 0, false),
+    ENTRY(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", 10010, 12000, false),
+    ENTRY(cuGraphExecKernelNodeSetParams_v2, "cuGraphExecKernelNodeSetParams", 12000, 0, false),
+    ENTRY(cuGraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams", 10020, 0, false),
+    ENTRY(cuGraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams", 10020, 0, false),
+    ENTRY(cuGraphExecDestroy, "cuGraphExecDestroy", 10000, 0, false),
+    ENTRY(cuGraphLaunch, "cuGraphLaunch", 10000, 0, false),
+    ENTRY(cuGraphLaunch_ptsz, "cuGraphLaunch", 10000, 0, true),
+
+    ENTRY(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010, 0, false),
+    ENTRY(cuStreamBeginCapture_v2_ptsz, "cuStreamBeginCapture", 10010, 0, true),
+    ENTRY(cuStreamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph", 12030, 0, false),
+    ENTRY(cuStreamBeginCaptureToGraph_ptsz, "cuStreamBeginCaptureToGraph", 12030, 0, true),
+    ENTRY(cuStreamEndCapture, "cuStreamEndCapture", 10000, 0, false),
+    ENTRY(cuStreamEndCapture_ptsz, "cuStreamEndCapture", 10000, 0, true),
+    ENTRY(cuCtxSynchronize, "cuCtxSynchronize", 2000, 0, false),
+    ENTRY(cuStreamSynchronize, "cuStreamSynchronize", 2000, 0, false),
+    ENTRY(cuStreamSynchronize_ptsz, "cuStreamSynchronize", 2000, 0, true),
+    ENTRY(cuStreamQuery, "cuStreamQuery", 2000, 0, false),
+    ENTRY(cuStreamQuery_ptsz, "cuStreamQuery", 2000, 0, true),
+    ENTRY(cuEventSynchronize, "cuEventSynchronize", 2000, 0, false),
+    ENTRY(cuEventQuery, "cuEventQuery", 2000, 0, false),
+
+    ENTRY(cuMemAlloc_v2, "cuMemAlloc", 3020, 0, false),
+    ENTRY(cuMemAllocPitch_v2, "cuMemAllocPitch", 3020, 0, false),
+    ENTRY(cuMemAllocManaged, "cuMemAllocManaged", 6000, 0, false),
+    ENTRY(cuMemFree_v2, "cuMemFree", 3020, 0, false),
+    ENTRY(cuMemAllocHost_v2, "cuMemAllocHost", 3020, 0, false),
+    ENTRY(cuMemHostAlloc, "cuMemHostAlloc", 2020, 0, false),
+    ENTRY(cuMemFreeHost, "cuMemFreeHost", 2000, 0, false),
+    ENTRY(cuMemHostRegister_v2, "cuMemHostRegister", 6050, 0, false),
+    ENTRY(cuMemHostUnregister, "cuMemHostUnregister", 4000, 0, false),
+    ENTRY(cuMemAllocAsync, "cuMemAllocAsync", 11020, 0, false),
+    ENTRY(cuMemAllocAsync_ptsz, "cuMemAllocAsync", 11020, 0, true),
+    ENTRY(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", 11020, 0, false),
+    ENTRY(cuMemAllocFromPoolAsync_ptsz, "cuMemAllocFromPoolAsync", 11020, 0, true),
+    ENTRY(cuMemFreeAsync, "cuMemFreeAsync", 11020, 0, false),
+    ENTRY(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 11020, 0, true),
+    ENTRY(cuMemMap, "cuMemMap", 10020, 0, false),
+    ENTRY(cuMemUnmap, "cuMemUnmap", 10020, 0, false),
+    ENTRY(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000, 0, false),
+    ENTRY(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, 0, false),
+
+    ENTRY(cuModuleUnload, "cuModuleUnload", 2000, 0, false),
+    ENTRY(cuLibraryUnload, "cuLibraryUnload", 12000, 0, false),
+};
+#undef ENTRY
+
+/// libcuda's handle, which stays open as long as the process has it; null = not loaded.
+void* driver_library() {
+  static constinit std::atomic<void*> library{nullptr};
+  void* handle = library.load(std::memory_order_acquire);
+  if (handle == nullptr) {
+    handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != nullptr) library.store(handle, std::memory_order_release);
+  }
+  return handle;
+}
+
+/// A program may have functions of its own with the driver's names, in a shim for example: they are
+/// left alone.
+bool is_drivers(void* address) {
+  Dl_info where{};
+  if (dladdr(address, &where) == 0 || where.dli_fname == nullptr) return false;
+  const char* slash = std::strrchr(where.dli_fname, '/');
+  const char* file = slash == nullptr ? where.dli_fname : slash + 1;
+  return std::strncmp(file, "libcuda.so", 10) == 0;
+}
+
+}  // namespace
+
+void* driver_symbol(const char* symbol) {
+  void* library = driver_library();
+  return library == nullptr ? nullptr : real_dlsym(library, symbol);
+}
+
+void* look_up(std::atomic<void*>& real) {
+  for (const EntryPoint& entry : kEntryPoints) {
+    if (entry.real != &real) continue;
+    void* address = driver_symbol(entry.symbol);
+    if (address != nullptr) real.store(address, std::memory_order_release);
+    return address;
+  }
+  return nullptr;
+}
+
+void* wrapped(const char* name, int version, std::uint64_t flags, void* found) {
+  const EntryPoint* best = nullptr;
+  const bool per_thread = (flags & kPerThread) != 0;
+  for (const EntryPoint& entry : kEntryPoints) {
+    if (std::strcmp(entry.name, name) != 0 || entry.first_version > version) continue;
+    if (entry.end_version != 0 && version >= entry.end_version) continue;
+    if (entry.per_thread && !per_thread) continue;
+    // The variant for the default stream per thread comes after the other one.
+    best = &entry;
+  }
+  if (best == nullptr || found == best->wrapper) return found;
+  best->real->store(found, std::memory_order_release);
+  return best->wrapper;
+}
+
+}  // namespace attach
+
+/// For the trampoline of dlsym (real_symbols.cpp): the wrapper of `symbol`, if `handle` has the
+/// driver's; else null, and dlsym goes on as if this library were not there.
+extern "C" void* expertscope_attach_wrapped(void* handle, const char* symbol) {
+  using attach::kEntryPoints;
+  // RTLD_DEFAULT and RTLD_NEXT depend on the caller: the jump to the real function keeps it.
+  if (handle == RTLD_DEFAULT || handle == RTLD_NEXT || symbol == nullptr) return nullptr;
+  if (symbol[0] != 'c' || symbol[1] != 'u' || symbol[2] < 'A' || symbol[2] > 'Z') return nullptr;
+  for (const attach::EntryPoint& entry : kEntryPoints) {
+    if (std::strcmp(entry.symbol, symbol) != 0) continue;
+    void* found = attach::real_dlsym(handle, symbol);
+    if (found == entry.wrapper) return found;
+    if (found == nullptr || !attach::is_drivers(found)) return nullptr;
+    entry.real->store(found, std::memory_order_release);
+    return entry.wrapper;
+  }
+  return nullptr;
+}

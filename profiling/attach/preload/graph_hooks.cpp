@@ -1,0 +1,226 @@
+// The driver's initialization and look-up, executable graphs from instantiation to destruction, and
+// modules.
+#include <atomic>
+#include <cstdint>
+
+#include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/graph_walk.h"
+#include "profiling/attach/preload/process.h"
+#include "profiling/attach/preload/spool_file.h"
+
+namespace attach {
+namespace {
+
+using profiling::spool::GraphCounter;
+using profiling::spool::GraphReason;
+
+std::uint64_t number(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
+
+/// The counter of an executable graph; null = it has none. Looked up at every launch: its place
+/// follows from the handle.
+GraphCounter* counter_of(std::uint64_t exec) {
+  spool::FileHeader* header = spool_header();
+  if (header == nullptr) return nullptr;
+  const std::uint64_t hash = exec * 0x9E3779B97F4A7C15 >> 20;
+  constexpr std::size_t kProbes = 64;
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    GraphCounter& counter = header->graphs[(hash + probe) % spool::kLiveGraphs];
+    if (counter.exec.load(std::memory_order_acquire) == exec) return &counter;
+  }
+  return nullptr;
+}
+
+GraphCounter* new_counter(std::uint64_t exec) {
+  GraphCounter* known = counter_of(exec);
+  spool::FileHeader* header = spool_header();
+  if (known != nullptr || header == nullptr) return known;
+  const std::uint64_t hash = exec * 0x9E3779B97F4A7C15 >> 20;
+  constexpr std::size_t kProbes = 64;
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    GraphCounter& counter = header->graphs[(hash + probe) % spool::kLiveGraphs];
+    std::uint64_t unused = 0;
+    if (counter.exec.compare_exchange_strong(unused, exec)) return &counter;
+  }
+  return nullptr;  // too many are alive: this one's launches are not counted
+}
+
+CUresult instantiated(CUgraphExec* exec, CUgraph graph, CUresult result) {
+  spool::FileHeader* header = spool_header();
+  if (result != CUDA_SUCCESS || header == nullptr) return result;
+  const std::uint64_t handle = number(*exec);
+  const std::uint64_t of_graph = header->graphs_made.fetch_add(1) + 1;
+  if (GraphCounter* counter = new_counter(handle)) {
+    counter->launches.store(0);
+    counter->last_launch.store(0);
+    counter->graph.store(of_graph);
+  }
+  note_libraries();
+  record_graph(of_graph, *exec, graph, GraphReason::Instantiated);
+  return result;
+}
+
+CUresult updated(CUgraphExec exec, CUgraph graph, CUresult result) {
+  const GraphCounter* counter = result == CUDA_SUCCESS ? counter_of(number(exec)) : nullptr;
+  if (counter != nullptr) record_graph(counter->graph.load(), exec, graph, GraphReason::Updated);
+  return result;
+}
+
+/// Before the launch: it must not seem to come after what follows it.
+void launching(CUgraphExec exec) {
+  GraphCounter* counter = counter_of(number(exec));
+  if (counter == nullptr) return;
+  spool::FileHeader* header = spool_header();
+  const std::uint32_t at = header->launches.fetch_add(1, std::memory_order_relaxed);
+  header->recent_launches[at % spool::kRecentLaunches].store(
+      static_cast<std::uint32_t>(counter->graph.load(std::memory_order_relaxed)),
+      std::memory_order_relaxed);
+  counter->last_launch.store(header->end.load(std::memory_order_relaxed),
+                             std::memory_order_relaxed);
+  counter->launches.fetch_add(1, std::memory_order_relaxed);
+}
+
+void destroying(CUgraphExec exec) {
+  GraphCounter* counter = counter_of(number(exec));
+  {
+    Frame<spool::GraphDestroyed> frame;
+    if (!frame) return;
+    frame->exec = number(exec);
+    frame->launches = counter == nullptr ? 0 : counter->launches.load();
+    frame->last_launch = counter == nullptr ? 0 : counter->last_launch.load();
+  }
+  if (counter != nullptr) counter->exec.store(0, std::memory_order_release);
+}
+
+void unloading(std::uint64_t module) {
+  {
+    Frame<spool::ModuleUnloaded> frame;
+    if (frame) frame->module = module;
+  }
+  forget_functions();
+}
+
+}  // namespace
+}  // namespace attach
+
+using attach::number;
+using attach::real;
+
+extern "C" {
+
+CUresult cuInit(unsigned flags) {
+  const CUresult result = real<&cuInit>(flags);
+  if (result == CUDA_SUCCESS) attach::start_recording();
+  return result;
+}
+
+CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
+  const CUresult result = real<&cuGetProcAddress>(symbol, function, version, flags);
+  if (result == CUDA_SUCCESS && function != nullptr && *function != nullptr) {
+    *function = attach::wrapped(symbol, version, flags, *function);
+  }
+  return result;
+}
+CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* status) {
+  const CUresult result = real<&cuGetProcAddress_v2>(symbol, function, version, flags, status);
+  if (result == CUDA_SUCCESS && function != nullptr && *function != nullptr) {
+    *function = attach::wrapped(symbol, version, flags, *function);
+  }
+  return result;
+}
+
+CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
+                            size_t log_bytes) {
+  return attach::instantiated(exec, graph,
+                              real<&cuGraphInstantiate>(exec, graph, error_node, log, log_bytes));
+}
+CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
+                               size_t log_bytes) {
+  return attach::instantiated(
+      exec, graph, real<&cuGraphInstantiate_v2>(exec, graph, error_node, log, log_bytes));
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
+  return attach::instantiated(exec, graph, real<&cuGraphInstantiateWithFlags>(exec, graph, flags));
+}
+CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
+  return attach::instantiated(exec, graph,
+                              real<&cuGraphInstantiateWithParams>(exec, graph, parameters));
+}
+CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
+  return attach::instantiated(exec, graph,
+                              real<&cuGraphInstantiateWithParams_ptsz>(exec, graph, parameters));
+}
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_node,
+                           CUgraphExecUpdateResult* update) {
+  return attach::updated(exec, graph, real<&cuGraphExecUpdate>(exec, graph, error_node, update));
+}
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
+  return attach::updated(exec, graph, real<&cuGraphExecUpdate_v2>(exec, graph, info));
+}
+
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
+  const CUresult result = real<&cuGraphExecKernelNodeSetParams>(exec, node, parameters);
+  if (result != CUDA_SUCCESS || attach::spool_header() == nullptr) return result;
+  CUDA_KERNEL_NODE_PARAMS now{};
+  now.func = parameters->func;
+  now.gridDimX = parameters->gridDimX;
+  now.gridDimY = parameters->gridDimY;
+  now.gridDimZ = parameters->gridDimZ;
+  now.blockDimX = parameters->blockDimX;
+  now.blockDimY = parameters->blockDimY;
+  now.blockDimZ = parameters->blockDimZ;
+  now.sharedMemBytes = parameters->sharedMemBytes;
+  now.kernelParams = parameters->kernelParams;
+  now.extra = parameters->extra;
+  attach::record_change(exec, node, now);
+  return result;
+}
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  const CUresult result = real<&cuGraphExecKernelNodeSetParams_v2>(exec, node, parameters);
+  if (result == CUDA_SUCCESS && attach::spool_header() != nullptr)
+    attach::record_change(exec, node, *parameters);
+  return result;
+}
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS* parameters,
+                                        CUcontext context) {
+  const CUresult result = real<&cuGraphExecMemsetNodeSetParams>(exec, node, parameters, context);
+  if (result == CUDA_SUCCESS && attach::spool_header() != nullptr)
+    attach::record_change(exec, node, *parameters);
+  return result;
+}
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D* parameters, CUcontext context) {
+  const CUresult result = real<&cuGraphExecMemcpyNodeSetParams>(exec, node, parameters, context);
+  if (result == CUDA_SUCCESS && attach::spool_header() != nullptr)
+    attach::record_change(exec, node, *parameters);
+  return result;
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  attach::launching(exec);
+  return real<&cuGraphLaunch>(exec, stream);
+}
+CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
+  attach::launching(exec);
+  return real<&cuGraphLaunch_ptsz>(exec, stream);
+}
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  attach::destroying(exec);
+  return real<&cuGraphExecDestroy>(exec);
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  attach::unloading(number(module));
+  return real<&cuModuleUnload>(module);
+}
+CUresult cuLibraryUnload(CUlibrary library) {
+  attach::unloading(number(library));
+  return real<&cuLibraryUnload>(library);
+}
+
+}  // extern "C"

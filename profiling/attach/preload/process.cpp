@@ -1,0 +1,249 @@
+#include "profiling/attach/preload/process.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/real_symbols.h"
+#include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/spool/environment.h"
+
+namespace attach {
+namespace {
+
+constexpr std::uint64_t kDefaultLimit = std::uint64_t{48} << 20;
+constexpr std::size_t kMostCommand = 8192;
+
+constinit std::atomic<bool> g_started{false};
+constinit std::atomic<unsigned long long> g_loads{
+    0};  // of libraries, as the dynamic linker counts them
+
+const char* base_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+std::size_t read_file(const char* path, char* into, std::size_t most) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::size_t count = 0;
+  while (count < most) {
+    const ssize_t got = read(file, into + count, most - count);
+    if (got <= 0) break;
+    count += static_cast<std::size_t>(got);
+  }
+  close(file);
+  return count;
+}
+
+/// One of the first words of the command line is `only`, or a path that ends in it: "train.py"
+/// names "python3 -u /home/me/train.py".
+bool has_word(const char* command, std::size_t bytes, const char* only) {
+  for (std::size_t at = 0; at < bytes; at += std::strlen(command + at) + 1) {
+    if (std::strcmp(base_name(command + at), only) == 0) return true;
+  }
+  return false;
+}
+
+bool is_wanted(const char* command, std::size_t bytes) {
+  const char* only = std::getenv(spool::kOnlyVariable);
+  if (only != nullptr && *only != '\0' && !has_word(command, bytes, only)) return false;
+  const char* wanted_rank = std::getenv(spool::kRankVariable);
+  const char* rank = std::getenv("RANK");
+  return wanted_rank == nullptr || *wanted_rank == '\0' ||
+         (rank != nullptr && std::strcmp(rank, wanted_rank) == 0);
+}
+
+void note_process(const char* command, std::size_t bytes) {
+  char program[4096] = {};
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  const auto program_bytes = length > 0 ? static_cast<std::uint32_t>(length) : 0;
+  const char* rank = std::getenv("RANK");
+  Frame<spool::Process> frame(program_bytes + bytes);
+  if (!frame) return;
+  frame->program_bytes = program_bytes;
+  frame->command_bytes = static_cast<std::uint32_t>(bytes);
+  frame->rank = rank == nullptr ? -1 : std::atoi(rank);
+  frame.append(program, program_bytes);
+  frame.append(command, bytes);
+}
+
+/// "580.159.04" from the first line of the driver's own file.
+std::uint32_t driver_release(char* into, std::size_t most) {
+  char text[512] = {};
+  read_file("/proc/driver/nvidia/version", text, sizeof text - 1);
+  const char* at = std::strstr(text, "Module");
+  if (at == nullptr) return 0;
+  at += std::strcspn(at, "0123456789");
+  const std::size_t bytes = std::strspn(at, "0123456789.");
+  if (bytes == 0 || bytes > most) return 0;
+  std::memcpy(into, at, bytes);
+  return static_cast<std::uint32_t>(bytes);
+}
+
+void note_driver() {
+  const auto version =
+      reinterpret_cast<decltype(&cuDriverGetVersion)>(driver_symbol("cuDriverGetVersion"));
+  const auto count =
+      reinterpret_cast<decltype(&cuDeviceGetCount)>(driver_symbol("cuDeviceGetCount"));
+  const auto name = reinterpret_cast<decltype(&cuDeviceGetName)>(driver_symbol("cuDeviceGetName"));
+  const auto attribute =
+      reinterpret_cast<decltype(&cuDeviceGetAttribute)>(driver_symbol("cuDeviceGetAttribute"));
+  char device[256] = {};
+  char release[64] = {};
+  const std::uint32_t release_bytes = driver_release(release, sizeof release);
+  if (name != nullptr && name(device, sizeof device - 1, 0) != CUDA_SUCCESS) device[0] = '\0';
+  const std::uint32_t device_bytes = text_bytes(device);
+  Frame<spool::Driver> frame(device_bytes + release_bytes);
+  if (!frame) return;
+  if (version != nullptr) version(&frame->cuda_version);
+  if (count != nullptr) count(&frame->devices);
+  if (attribute != nullptr) {
+    attribute(&frame->capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+    attribute(&frame->capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+  }
+  frame->device_bytes = device_bytes;
+  frame->release_bytes = release_bytes;
+  frame.append(device, device_bytes);
+  frame.append(release, release_bytes);
+}
+
+/// What a library says about its own version; empty for those that say nothing.
+struct VersionQuery {
+  const char* library;  // beginning of its file name
+  const char* function;
+  int major_unit;  // version number / unit = major
+  int minor_unit;
+  bool by_pointer;  // int f(int*) instead of size_t f()
+};
+constexpr VersionQuery kVersionQueries[] = {
+    {"libcublasLt.so", "cublasLtGetVersion", 10000, 100, false},
+    {"libcudnn.so", "cudnnGetVersion", 10000, 100, false},
+    {"libnccl.so", "ncclGetVersion", 10000, 100, true},
+};
+
+std::uint32_t version_of(const char* path, char* into, std::size_t most) {
+  for (const VersionQuery& query : kVersionQueries) {
+    if (std::strncmp(base_name(path), query.library, std::strlen(query.library)) != 0) continue;
+    void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return 0;
+    void* function = real_dlsym(library, query.function);
+    std::size_t number = 0;
+    if (function != nullptr && query.by_pointer) {
+      int value = 0;
+      if (reinterpret_cast<int (*)(int*)>(function)(&value) == 0)
+        number = static_cast<std::size_t>(value);
+    } else if (function != nullptr) {
+      number = reinterpret_cast<std::size_t (*)()>(function)();
+    }
+    dlclose(library);
+    if (number == 0) return 0;
+    const auto major_unit = static_cast<std::size_t>(query.major_unit);
+    const auto minor_unit = static_cast<std::size_t>(query.minor_unit);
+    const int length = std::snprintf(into, most, "%zu.%zu.%zu", number / major_unit,
+                                     number % major_unit / minor_unit, number % minor_unit);
+    return length > 0 && static_cast<std::size_t>(length) < most
+               ? static_cast<std::uint32_t>(length)
+               : 0;
+  }
+  return 0;
+}
+
+// A set of the paths that have frames, by hash: a path that is taken for another one costs its
+// frame only.
+constinit std::atomic<std::uint64_t> g_noted[4096]{};
+
+bool note_once(const char* path) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char* at = path; *at != '\0'; ++at)
+    hash = (hash ^ static_cast<unsigned char>(*at)) * 1099511628211U;
+  hash |= 1;
+  for (std::size_t probe = 0; probe < std::size(g_noted); ++probe) {
+    std::atomic<std::uint64_t>& slot = g_noted[(hash + probe) % std::size(g_noted)];
+    std::uint64_t empty = 0;
+    if (slot.compare_exchange_strong(empty, hash)) return true;
+    if (empty == hash) return false;
+  }
+  return false;
+}
+
+// Paths are collected first: a version function must not be called under the dynamic linker's lock.
+struct NewLibraries {
+  char paths[16384];
+  std::size_t bytes = 0;
+  unsigned long long loads = 0;
+};
+
+int collect(dl_phdr_info* library, std::size_t, void* data) {
+  auto& found = *static_cast<NewLibraries*>(data);
+  if (found.loads == 0) {
+    found.loads = library->dlpi_adds;
+    if (g_loads.load() == found.loads) return 1;
+  }
+  const std::size_t length = std::strlen(library->dlpi_name) + 1;
+  if (length == 1 || std::strstr(base_name(library->dlpi_name), ".so") == nullptr) return 0;
+  if (found.bytes + length > sizeof found.paths) return 1;
+  if (!note_once(library->dlpi_name)) return 0;
+  std::memcpy(found.paths + found.bytes, library->dlpi_name, length);
+  found.bytes += length;
+  return 0;
+}
+
+void child_after_fork() {
+  forget_spool();
+  // CUDA does not work in a forked child unless that child initializes it itself; then it gets a
+  // spool of its own.
+  for (std::atomic<std::uint64_t>& path : g_noted) path.store(0, std::memory_order_relaxed);
+  g_loads.store(0);
+  g_started.store(false);
+}
+
+}  // namespace
+
+void note_libraries() {
+  if (spool_header() == nullptr) return;
+  for (;;) {
+    NewLibraries found;
+    dl_iterate_phdr(collect, &found);
+    for (std::size_t at = 0; at < found.bytes; at += std::strlen(found.paths + at) + 1) {
+      const char* path = found.paths + at;
+      char version[64];
+      const std::uint32_t version_bytes = version_of(path, version, sizeof version);
+      const std::uint32_t path_bytes = text_bytes(path);
+      Frame<spool::Library> frame(path_bytes + version_bytes);
+      if (!frame) return;
+      frame->path_bytes = path_bytes;
+      frame->version_bytes = version_bytes;
+      frame.append(path, path_bytes);
+      frame.append(version, version_bytes);
+    }
+    g_loads.store(found.loads);
+    if (found.bytes == 0) return;
+  }
+}
+
+void start_recording() {
+  const char* folder = std::getenv(spool::kFolderVariable);
+  if (folder == nullptr || *folder == '\0' || g_started.exchange(true)) return;
+  char command[kMostCommand + 1] = {};
+  const std::size_t bytes = read_file("/proc/self/cmdline", command, kMostCommand);
+  if (!is_wanted(command, bytes)) return;
+  const char* limit = std::getenv(spool::kLimitVariable);
+  const std::uint64_t most = limit == nullptr ? 0 : std::strtoull(limit, nullptr, 10);
+  if (!open_spool(folder, most == 0 ? kDefaultLimit : most)) return;
+  static constinit std::atomic<bool> prepared{false};
+  if (!prepared.exchange(true)) pthread_atfork(nullptr, nullptr, child_after_fork);
+  note_process(command, bytes);
+  note_driver();
+  note_libraries();
+}
+
+}  // namespace attach

@@ -1,0 +1,15 @@
+// The environment variables through which `expertscope attach` tells the preloaded library what to
+// record.
+#pragma once
+
+namespace profiling::spool {
+
+inline constexpr const char* kFolderVariable =
+    "EXPERTSCOPE_ATTACH_FOLDER";  // of the spools; unset = record nothing
+inline constexpr const char* kOnlyVariable =
+    "EXPERTSCOPE_ATTACH_ONLY";  // a word of the command line
+inline constexpr const char* kRankVariable = "EXPERTSCOPE_ATTACH_RANK";  // the value of RANK
+inline constexpr const char* kLimitVariable =
+    "EXPERTSCOPE_ATTACH_LIMIT";  // bytes of each process's spool
+
+}  // namespace profiling::spool

@@ -1,0 +1,316 @@
+// The spool: one file per attached process, which the preloaded library writes and the desk reads,
+// also while it grows.
+//
+// The file is mapped by its writer, so that a killed process loses nothing that it had written: the
+// pages are the kernel's. It begins with a FileHeader; frames follow, each a FrameHeader and its
+// payload, rounded up to 8 bytes. A frame's offset in the file is its position on the process's
+// clock: releases are recorded before the driver's call, allocations after it, so positions order
+// both even if threads reuse an address.
+//
+// Freestanding, because the preloaded library must not need a C++ runtime: plain structures in the
+// byte order and alignment of x86-64.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace profiling::spool {
+
+inline constexpr std::uint64_t kFileMagic = 0x314C4F4F50535358;  // "XSSPOOL1"
+inline constexpr std::uint32_t kFrameMagic = 0x4D415246;         // "FRAM"
+inline constexpr std::uint32_t kVersion = 1;
+
+inline constexpr std::size_t kLiveGraphs =
+    2048;  // executable graphs whose launches are counted at the same time
+inline constexpr std::size_t kRecentLaunches = 4096;      // whose order is kept
+inline constexpr std::uint32_t kMaxText = 1U << 16;       // bytes of one name
+inline constexpr std::uint32_t kMaxArguments = 1U << 16;  // bytes of one kernel's arguments
+inline constexpr std::uint32_t kMaxFrame = 1U << 20;      // bytes of one frame
+
+/// Launches of one executable graph, counted in place: a launch writes no frame.
+struct GraphCounter {
+  std::atomic<std::uint64_t> exec;   // its handle; 0 = unused
+  std::atomic<std::uint64_t> graph;  // GraphBegan::graph
+  std::atomic<std::uint64_t> launches;
+  std::atomic<std::uint64_t> last_launch;  // position; 0 = never
+};
+
+struct FileHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;  // sizeof(FileHeader): the first frame's offset
+  std::uint32_t process;
+  std::uint32_t parent;
+  std::uint64_t started;                   // nanoseconds since 1970
+  std::uint64_t limit;                     // bytes that the file may reach
+  std::atomic<std::uint64_t> end;          // of the last reserved frame
+  std::atomic<std::uint64_t> lost_frames;  // no room, or no memory to read a graph
+  std::atomic<std::uint64_t> graphs_made;  // instantiations so far
+  std::atomic<std::uint32_t> ended;        // 1 = the process ended by itself
+  std::atomic<std::uint32_t> launches;     // of all graphs: entries ever written to recent_launches
+  std::atomic<std::uint32_t> recent_launches[kRecentLaunches];  // ring of GraphBegan::graph
+  GraphCounter graphs[kLiveGraphs];
+};
+
+enum class Kind : std::uint16_t {
+  Process = 1,
+  Driver,
+  Library,
+  Thread,
+  Allocation,
+  Release,
+  CaptureBegan,
+  CaptureEnded,
+  Call,
+  Function,
+  GraphBegan,
+  Node,
+  Edges,
+  GraphRead,
+  NodeChanged,
+  GraphDestroyed,
+  ModuleUnloaded,
+};
+
+/// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
+/// is incomplete.
+struct FrameHeader {
+  std::uint32_t magic;
+  std::uint32_t bytes;  // with this header, a multiple of 8
+  Kind kind;
+  std::uint16_t unused;
+  std::uint32_t thread;
+  std::uint64_t time;  // nanoseconds on CLOCK_MONOTONIC
+  std::atomic<std::uint64_t> check;
+};
+
+/// Of everything behind the header, and of its kind. Never 0. Catches torn and overwritten frames;
+/// no protection against intent.
+inline std::uint64_t check_of(Kind kind, const std::byte* payload, std::size_t bytes) {
+  std::uint64_t state = 0x9E3779B97F4A7C15 ^ static_cast<std::uint64_t>(kind);
+  for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
+    std::uint64_t word = 0;
+    __builtin_memcpy(&word, payload + at, 8);
+    state = (state ^ word) * 0xD6E8FEB86659FD93;
+    state ^= state >> 32;
+  }
+  return state | 1;
+}
+
+// ---- Payloads. `..._bytes` of text follow the structure, without a terminating zero, in the order
+// of the members.
+
+struct Process {
+  static constexpr Kind kKind = Kind::Process;
+  std::uint32_t program_bytes;
+  std::uint32_t command_bytes;  // words separated by zeros
+  std::int32_t rank;            // RANK of the environment; -1 = none
+  std::uint32_t unused;
+};
+
+struct Driver {
+  static constexpr Kind kKind = Kind::Driver;
+  std::int32_t cuda_version;  // 13000
+  std::int32_t devices;
+  std::int32_t capability_major;  // of device 0
+  std::int32_t capability_minor;
+  std::uint32_t device_bytes;   // name of device 0
+  std::uint32_t release_bytes;  // the driver's own version, "580.159.04"
+};
+
+/// A shared library that was found in the process, with the version it reports itself.
+struct Library {
+  static constexpr Kind kKind = Kind::Library;
+  std::uint32_t path_bytes;
+  std::uint32_t version_bytes;  // "13.5.1"; 0 = it reports none
+};
+
+/// Precedes the first other frame of a thread.
+struct Thread {
+  static constexpr Kind kKind = Kind::Thread;
+  std::uint32_t name_bytes;
+  std::uint32_t unused;
+};
+
+enum class MemoryKind : std::uint32_t {
+  Device,
+  Managed,
+  PinnedHost,
+  RegisteredHost,
+  Pool,
+  Mapped,
+  Ipc
+};
+
+struct Allocation {
+  static constexpr Kind kKind = Kind::Allocation;
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint64_t stream;  // 0 = not ordered by a stream
+  std::uint64_t pool;    // CUmemoryPool; 0 = none or the device's default
+  MemoryKind memory;
+  std::uint32_t in_capture;  // of that stream: then it is a node of the graph, not an allocation
+};
+
+struct Release {
+  static constexpr Kind kKind = Kind::Release;
+  std::uint64_t address;
+  std::uint64_t bytes;  // 0 = the whole allocation
+  std::uint64_t stream;
+  MemoryKind memory;
+  std::uint32_t in_capture;
+};
+
+struct CaptureBegan {
+  static constexpr Kind kKind = Kind::CaptureBegan;
+  std::uint64_t stream;
+  std::uint32_t mode;    // CUstreamCaptureMode
+  std::uint32_t result;  // CUresult, as in all payloads
+};
+
+struct CaptureEnded {
+  static constexpr Kind kKind = Kind::CaptureEnded;
+  std::uint64_t stream;
+  std::uint64_t graph;  // CUgraph; 0 = the capture failed
+  std::uint32_t result;
+  std::uint32_t unused;
+};
+
+/// A call that a capture does not allow, made while one was under way in any thread, or refused
+/// with a capture's error.
+struct Call {
+  static constexpr Kind kKind = Kind::Call;
+  std::uint32_t result;
+  std::uint32_t name_bytes;
+};
+
+struct ParameterSlot {
+  std::uint32_t offset;
+  std::uint32_t bytes;
+};
+
+/// Precedes the first node that launches it. The slots follow the structure, then the name.
+struct Function {
+  static constexpr Kind kKind = Kind::Function;
+  std::uint64_t function;  // CUfunction or CUkernel
+  std::uint64_t module;    // CUmodule or CUlibrary; 0 = not known
+  std::uint32_t slots;
+  std::uint32_t name_bytes;  // mangled
+};
+
+enum class GraphReason : std::uint32_t { Instantiated, Updated };
+
+/// Nodes and edges follow until GraphRead, from the same thread. An update replaces them.
+struct GraphBegan {
+  static constexpr Kind kKind = Kind::GraphBegan;
+  std::uint64_t graph;   // counts instantiations from 1
+  std::uint64_t exec;    // CUgraphExec
+  std::uint64_t source;  // CUgraph
+  GraphReason reason;
+  std::uint32_t nodes;  // at its top level
+};
+
+struct Extent {
+  std::uint32_t x;
+  std::uint32_t y;
+  std::uint32_t z;
+};
+
+struct KernelPayload {
+  std::uint64_t function;
+  Extent grid;
+  Extent block;
+  Extent cluster;  // 0 = none
+  std::uint32_t shared_bytes;
+  std::uint32_t cooperative;
+  std::uint32_t argument_bytes;  // follow the node; 0 = not known
+};
+
+struct MemsetPayload {
+  std::uint64_t address;
+  std::uint64_t width;  // elements
+  std::uint64_t height;
+  std::uint64_t pitch;
+  std::uint32_t value;
+  std::uint32_t element_bytes;
+};
+
+enum class Space : std::uint32_t { Unknown, Device, PinnedHost, PageableHost, Managed };
+
+struct MemcpyPayload {
+  std::uint64_t source;  // 0 = an array or not known
+  std::uint64_t target;
+  std::uint64_t bytes;
+  Space source_space;
+  Space target_space;
+};
+
+struct MemoryPayload {
+  std::uint64_t address;
+  std::uint64_t bytes;  // of an allocation; 0 for a release
+};
+
+struct Node {
+  static constexpr Kind kKind = Kind::Node;
+  std::uint64_t graph;
+  std::uint64_t node;    // CUgraphNode
+  std::int32_t index;    // counts the nodes of the graph from 0, children after their parent
+  std::int32_t parent;   // index; -1 = top level
+  std::uint32_t type;    // CUgraphNodeType
+  std::uint32_t result;  // of reading its parameters: nonzero = they are not known
+  union {
+    KernelPayload kernel;
+    MemsetPayload memset;
+    MemcpyPayload memcpy;
+    MemoryPayload memory;
+  };
+};
+
+enum class EdgeType : std::uint32_t { Full, Programmatic, LaunchOrder };
+
+struct Edge {
+  std::int32_t from;  // indices of nodes with the same parent
+  std::int32_t to;
+  EdgeType type;
+};
+
+/// `count` edges follow.
+struct Edges {
+  static constexpr Kind kKind = Kind::Edges;
+  std::uint64_t graph;
+  std::uint32_t count;
+  std::uint32_t unused;
+};
+
+struct GraphRead {
+  static constexpr Kind kKind = Kind::GraphRead;
+  std::uint64_t graph;
+  std::uint32_t nodes;   // with those of child graphs
+  std::uint32_t result;  // nonzero: what is missing could not be read
+};
+
+/// The executable graph's node got other parameters; the fields of `node` that describe its place
+/// are not set.
+struct NodeChanged {
+  static constexpr Kind kKind = Kind::NodeChanged;
+  std::uint64_t exec;
+  Node node;
+};
+
+struct GraphDestroyed {
+  static constexpr Kind kKind = Kind::GraphDestroyed;
+  std::uint64_t exec;
+  std::uint64_t launches;  // as its counter had them, which is free for another graph now
+  std::uint64_t last_launch;
+};
+
+struct ModuleUnloaded {
+  static constexpr Kind kKind = Kind::ModuleUnloaded;
+  std::uint64_t module;  // CUmodule or CUlibrary
+};
+
+static_assert(sizeof(FrameHeader) == 32 && sizeof(GraphCounter) == 32 && sizeof(Node) == 88);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace profiling::spool

@@ -1,0 +1,148 @@
+"""`expertscope attach` on programs that know nothing of it, with a driver that computes nothing (stub_driver.cpp):
+every mistake is found, its healthy twin is clean, and the programs do not notice.
+
+Arguments: expertscope, the folder with the stub and the programs."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
+WAYS = ["linked", "dlsym", "getproc", "getproc-per-thread"]
+
+
+def command(scenario, way="getproc"):
+    name = "attached_subject_linked" if way == "linked" else "attached_subject"
+    return [str(FOLDER / name), way, scenario]
+
+
+def environment(**more):
+    return {**os.environ, "LD_LIBRARY_PATH": str(FOLDER), **more}
+
+
+class Attach(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def attach(self, arguments, *options, expect, **more):
+        done = subprocess.run([PROGRAM, "attach", "--json", "--folder", self.folder.name, *options, "--", *arguments],
+                              capture_output=True, text=True, timeout=60, env=environment(**more))
+        self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
+        return json.loads(done.stdout), done.stderr
+
+    def findings(self, scenario, way="getproc", expect=1):
+        reports, _ = self.attach(command(scenario, way), expect=expect)
+        return [finding for report in reports for finding in report["findings"]]
+
+    def test_finds_each_mistake_however_the_program_reaches_the_driver(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                found = self.findings("freed", way)
+                self.assertEqual([one["rule"] for one in found], ["freed-memory"])
+                self.assertEqual(found[0]["confidence"], "likely")
+                self.assertIn("launched 3 times", " ".join(found[0]["evidence"]))
+                self.assertEqual(len(found[0]["nodes"]), 3)
+
+    def test_each_mistake_is_found_by_its_rule(self):
+        rules = {"pool-alias": "pool-alias", "unloaded": "unloaded-module", "other-thread": "other-thread-in-capture",
+                 "waits": "sync-in-capture"}
+        for scenario, rule in rules.items():
+            with self.subTest(scenario=scenario):
+                self.setUp()
+                self.assertEqual([one["rule"] for one in self.findings(scenario)], [rule])
+
+    def test_healthy_twins_are_clean(self):
+        for scenario in ["healthy", "freed-at-the-end", "unloaded-after-destroy", "other-thread-local", "updated",
+                         "node-changed", "many-threads"]:
+            with self.subTest(scenario=scenario):
+                self.setUp()
+                self.assertEqual(self.findings(scenario, expect=0), [])
+
+    def test_names_the_thread_that_broke_the_capture(self):
+        found = self.findings("other-thread")
+        self.assertIn('"data loader"', found[0]["title"])
+        self.assertIn("cuMemAlloc", found[0]["title"])
+
+    def test_a_forked_child_has_its_own_record(self):
+        reports, _ = self.attach(command("forked"), expect=1)
+        self.assertEqual([len(report["findings"]) for report in reports], [0, 1])
+
+    def test_arguments_and_edges_are_read(self):
+        reports, _ = self.attach(command("freed"), expect=1)
+        graph = reports[0]["snapshot"]["graphs"][0]
+        self.assertEqual([node["name"] for node in graph["nodes"]], ["memset", "scale", "scale"])
+        self.assertEqual([(edge["from"], edge["to"]) for edge in graph["edges"]], [(0, 1), (1, 2)])
+        self.assertEqual(reports[0]["snapshot"]["device"], "Stub device")
+
+    def test_only_and_rank_choose_processes(self):
+        reports, _ = self.attach(command("freed"), "--only", "another.py", expect=0)
+        self.assertEqual(reports, [])
+        self.assertEqual(os.listdir(self.folder.name), [])
+        reports, _ = self.attach(command("freed"), "--only", "attached_subject", "--rank", "3", expect=1, RANK="3")
+        self.assertIn("rank 3", reports[0]["snapshot"]["subject"])
+        reports, _ = self.attach(command("freed"), "--rank", "3", expect=1, RANK="2")  # the earlier one is in the folder
+        self.assertEqual(len(os.listdir(self.folder.name)), 1)
+
+    def test_a_killed_program_leaves_all_that_it_had_recorded(self):
+        attach = subprocess.Popen([PROGRAM, "attach", "--json", "--folder", self.folder.name, "--", *command("endless")],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(attach.kill)
+        ready = attach.stderr.readline()
+        while "ready" not in ready and ready:
+            ready = attach.stderr.readline()
+        deadline = time.monotonic() + 20
+        line = attach.stderr.readline()
+        while "is freed" not in line and line and time.monotonic() < deadline:
+            line = attach.stderr.readline()
+        self.assertIn("is freed", line)  # while it runs
+        spool, = os.listdir(self.folder.name)
+        os.kill(int(spool.split("-")[0]), signal.SIGKILL)
+        out, err = attach.communicate(timeout=60)
+        self.assertIn("killed by signal 9", err)
+        report, = json.loads(out)
+        self.assertEqual([one["rule"] for one in report["findings"]], ["freed-memory"])
+
+    def test_programs_without_cuda_are_left_alone(self):
+        text = "import ctypes, json; print(json.dumps(len(ctypes.CDLL(None).dlsym.__name__)))"
+        done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--", sys.executable, "-c", text],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("No process captured a CUDA graph, or used CUDA at all.", done.stdout)
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_a_full_spool_is_said_and_the_program_goes_on(self):
+        reports, err = self.attach(command("many-threads"), "--spool-limit", "4", expect=0)
+        self.assertEqual(reports, [])
+        done = subprocess.run([PROGRAM, "attach", "--folder", "/dev/null/none", "--", "true"], capture_output=True,
+                              text=True, timeout=60)
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_what_cannot_be_started_is_said(self):
+        done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--", "no-such-program"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("'no-such-program' cannot be started", done.stderr)
+
+    def test_records_can_be_examined_later_and_recorded(self):
+        self.attach(command("freed"), expect=1)
+        recording = pathlib.Path(self.folder.name) / "visit.session"
+        done = subprocess.run([PROGRAM, "attach", "--read", self.folder.name, "--record", recording, "--report",
+                               pathlib.Path(self.folder.name) / "report.md"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        again = subprocess.run([PROGRAM, "doctor", "--snapshot", recording, "--json"], capture_output=True, text=True,
+                               timeout=60)
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertIn("freed-memory", again.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

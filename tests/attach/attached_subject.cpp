@@ -1,0 +1,282 @@
+// A program to attach to: attached_subject WAY SCENARIO. Knows nothing of Expertscope. Each mistake
+// has a healthy twin.
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/attach/driver_calls.h"
+
+namespace {
+
+constexpr const char* kModule = "scale:8,8,4;add:8,8,8;packed:40";
+
+class Program {
+ public:
+  explicit Program(const std::string& way) : cu(driver_calls(way)) {
+    check(cu.init(0), "cuInit");
+    check(cu.module_load(&module, kModule), "cuModuleLoadData");
+    check(cu.stream_create(&stream, 0), "cuStreamCreate");
+    x = memory();
+    y = memory();
+  }
+
+  CUdeviceptr memory() {
+    CUdeviceptr address = 0;
+    check(cu.mem_alloc(&address, 1 << 20), "cuMemAlloc");
+    return address;
+  }
+
+  void scale(CUdeviceptr to, CUdeviceptr from) {
+    CUfunction function = nullptr;
+    check(cu.module_function(&function, module, "scale"), "cuModuleGetFunction");
+    float factor = 2;
+    std::array<void*, 3> arguments = {&to, &from, &factor};
+    check(cu.launch_kernel(function, 4, 1, 1, 128, 1, 1, 0, stream, arguments.data(), nullptr),
+          "cuLaunchKernel");
+  }
+
+  CUgraph captured(const std::function<void()>& work,
+                   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL) {
+    check(cu.begin_capture(stream, mode), "cuStreamBeginCapture");
+    work();
+    CUgraph graph = nullptr;
+    check(cu.end_capture(stream, &graph), "cuStreamEndCapture");
+    return graph;
+  }
+
+  CUgraphExec instantiated(CUgraph graph) {
+    CUgraphExec exec = nullptr;
+    check(cu.instantiate(&exec, graph, 0), "cuGraphInstantiateWithFlags");
+    return exec;
+  }
+
+  void launch(CUgraphExec exec, int times = 1) {
+    for (int i = 0; i < times; ++i) check(cu.launch(exec, stream), "cuGraphLaunch");
+    check(cu.stream_synchronize(stream), "cuStreamSynchronize");
+  }
+
+  CUgraphExec step(CUdeviceptr scratch) {
+    return instantiated(captured([&] {
+      check(cu.memset_async(scratch, 0, 64, stream), "cuMemsetD8Async");
+      scale(scratch, x);
+      scale(y, scratch);
+    }));
+  }
+
+  DriverCalls cu;
+  CUmodule module = nullptr;
+  CUstream stream = nullptr;
+  CUdeviceptr x = 0;
+  CUdeviceptr y = 0;
+};
+
+void healthy(Program& program) {
+  const CUdeviceptr scratch = program.memory();
+  CUgraphExec exec = program.step(scratch);
+  program.launch(exec, 5);
+  check(program.cu.destroy(exec), "cuGraphExecDestroy");
+  check(program.cu.mem_free(scratch), "cuMemFree");
+}
+
+/// The scratch memory goes while the graph is still launched.
+void freed(Program& program) {
+  const CUdeviceptr scratch = program.memory();
+  CUgraphExec exec = program.step(scratch);
+  program.launch(exec);
+  check(program.cu.mem_free(scratch), "cuMemFree");
+  program.launch(exec, 2);
+}
+
+/// As above, with the last launch before the release; and without a destroy, as programs end.
+void freed_at_the_end(Program& program) {
+  const CUdeviceptr scratch = program.memory();
+  CUgraphExec exec = program.step(scratch);
+  program.launch(exec, 3);
+  check(program.cu.mem_free(scratch), "cuMemFree");
+}
+
+/// A stream-ordered release gives the first graph's scratch to the second.
+void pool_alias(Program& program) {
+  CUdeviceptr first = 0;
+  check(program.cu.mem_alloc_async(&first, 4096, program.stream), "cuMemAllocAsync");
+  CUgraphExec one = program.step(first);
+  check(program.cu.mem_free_async(first, program.stream), "cuMemFreeAsync");
+  CUdeviceptr second = 0;
+  check(program.cu.mem_alloc_async(&second, 4096, program.stream), "cuMemAllocAsync");
+  CUgraphExec two = program.step(second);
+  program.launch(one, 2);
+  program.launch(two, 2);
+}
+
+void unloaded(Program& program) {
+  CUgraphExec exec = program.step(program.memory());
+  program.launch(exec);
+  check(program.cu.module_unload(program.module), "cuModuleUnload");
+  program.launch(exec);
+}
+
+void unloaded_after_destroy(Program& program) {
+  CUgraphExec exec = program.step(program.memory());
+  program.launch(exec);
+  check(program.cu.destroy(exec), "cuGraphExecDestroy");
+  check(program.cu.module_unload(program.module), "cuModuleUnload");
+}
+
+CUresult allocate_meanwhile(Program& program, CUstreamCaptureMode mode) {
+  check(program.cu.begin_capture(program.stream, mode), "cuStreamBeginCapture");
+  program.scale(program.y, program.x);
+  std::thread other([&] {
+    pthread_setname_np(pthread_self(), "data loader");
+    CUdeviceptr address = 0;
+    (void)program.cu.mem_alloc(&address, 4096);
+  });
+  other.join();
+  CUgraph graph = nullptr;
+  const CUresult result = program.cu.end_capture(program.stream, &graph);
+  if (result == CUDA_SUCCESS) program.launch(program.instantiated(graph));
+  return result;
+}
+
+void other_thread(Program& program) {
+  if (allocate_meanwhile(program, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS)
+    fail("the capture was not broken");
+}
+
+void other_thread_local(Program& program) {
+  check(allocate_meanwhile(program, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        "the capture in thread-local mode");
+}
+
+void waits(Program& program) {
+  check(program.cu.begin_capture(program.stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+        "cuStreamBeginCapture");
+  program.scale(program.y, program.x);
+  if (program.cu.stream_synchronize(program.stream) == CUDA_SUCCESS)
+    fail("the wait was not refused");
+  CUgraph graph = nullptr;
+  (void)program.cu.end_capture(program.stream, &graph);
+}
+
+/// An update moves the graph to other memory; what it used before may go.
+void updated(Program& program) {
+  const CUdeviceptr before = program.memory();
+  const CUdeviceptr after = program.memory();
+  CUgraphExec exec = program.step(before);
+  program.launch(exec);
+  CUgraph other = program.captured([&] {
+    check(program.cu.memset_async(after, 0, 64, program.stream), "cuMemsetD8Async");
+    program.scale(after, program.x);
+    program.scale(program.y, after);
+  });
+  CUgraphExecUpdateResultInfo info{};
+  check(program.cu.update(exec, other, &info), "cuGraphExecUpdate");
+  check(program.cu.mem_free(before), "cuMemFree");
+  program.launch(exec);
+}
+
+/// One kernel node gets other memory; the memset keeps the old address.
+void node_changed(Program& program) {
+  const CUdeviceptr before = program.memory();
+  CUdeviceptr after = program.memory();
+  CUgraph graph = program.captured([&] { program.scale(program.y, before); });
+  CUgraphExec exec = program.instantiated(graph);
+  program.launch(exec);
+  std::size_t count = 1;
+  CUgraphNode node = nullptr;
+  check(program.cu.get_nodes(graph, &node, &count), "cuGraphGetNodes");
+  float factor = 2;
+  std::array<void*, 3> arguments = {&program.y, &after, &factor};
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  check(program.cu.module_function(&parameters.func, program.module, "scale"),
+        "cuModuleGetFunction");
+  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+  parameters.kernelParams = arguments.data();
+  check(program.cu.set_kernel(exec, node, &parameters), "cuGraphExecKernelNodeSetParams");
+  check(program.cu.mem_free(before), "cuMemFree");
+  program.launch(exec);
+}
+
+/// A child that initializes CUDA itself is recorded on its own; one that does not leaves nothing.
+void forked(Program& program) {
+  CUgraphExec exec = program.step(program.memory());
+  program.launch(exec);
+  for (const bool uses_cuda : {true, false}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (uses_cuda) {
+        Program of_child("dlsym");
+        freed(of_child);
+      }
+      std::_Exit(0);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) fail("a child failed");
+  }
+}
+
+void many_threads(Program& program) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&program] {
+      for (int i = 0; i < 500; ++i) {
+        CUdeviceptr address = 0;
+        check(program.cu.mem_alloc(&address, 4096), "cuMemAlloc");
+        check(program.cu.mem_free(address), "cuMemFree");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  healthy(program);
+}
+
+/// Until it is killed.
+void endless(Program& program) {
+  const CUdeviceptr scratch = program.memory();
+  CUgraphExec exec = program.step(scratch);
+  program.launch(exec);
+  check(program.cu.mem_free(scratch), "cuMemFree");
+  program.launch(exec);
+  std::puts("ready");
+  std::fflush(stdout);
+  for (;;) {
+    CUdeviceptr address = 0;
+    check(program.cu.mem_alloc(&address, 4096), "cuMemAlloc");
+    check(program.cu.mem_free(address), "cuMemFree");
+    program.launch(exec);
+  }
+}
+
+const std::map<std::string, void (*)(Program&)> kScenarios = {
+    {"healthy", healthy},
+    {"freed", freed},
+    {"freed-at-the-end", freed_at_the_end},
+    {"pool-alias", pool_alias},
+    {"unloaded", unloaded},
+    {"unloaded-after-destroy", unloaded_after_destroy},
+    {"other-thread", other_thread},
+    {"other-thread-local", other_thread_local},
+    {"waits", waits},
+    {"updated", updated},
+    {"node-changed", node_changed},
+    {"forked", forked},
+    {"many-threads", many_threads},
+    {"endless", endless}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 || !kScenarios.contains(argv[2])) fail("attached_subject WAY SCENARIO");
+  Program program(argv[1]);
+  kScenarios.at(argv[2])(program);
+  return 0;
+}

@@ -1,0 +1,288 @@
+#include "profiling/attach/observed/observed_process.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "profiling/attach/spool/spool_reader.h"
+#include "profiling/hazards/rules/diagnosis.h"
+#include "tests/support/hand_made_spool.h"
+
+namespace profiling {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kExec = 0xE0;
+constexpr std::uint64_t kBlock = 0x7f0000000000;
+
+class Observing : public testing::Test {
+ protected:
+  void allocate(std::uint64_t address, std::uint64_t bytes = 4096,
+                spool::MemoryKind memory = spool::MemoryKind::Device,
+                std::uint32_t in_capture = 0) {
+    spool_.add(spool::Allocation{.address = address,
+                                 .bytes = bytes,
+                                 .stream = 0,
+                                 .pool = 0,
+                                 .memory = memory,
+                                 .in_capture = in_capture});
+  }
+  void release(std::uint64_t address, std::uint64_t bytes = 0) {
+    spool_.add(spool::Release{.address = address,
+                              .bytes = bytes,
+                              .stream = 0,
+                              .memory = spool::MemoryKind::Device,
+                              .in_capture = 0});
+  }
+  void began(std::uint32_t nodes, spool::GraphReason reason = spool::GraphReason::Instantiated) {
+    spool_.add(spool::GraphBegan{
+        .graph = 1, .exec = kExec, .source = 0x60, .reason = reason, .nodes = nodes});
+  }
+  void memset_node(std::int32_t index, std::uint64_t address, std::int32_t parent = -1) {
+    spool::Node node{};
+    node.graph = 1;
+    node.node = 0x100 + static_cast<std::uint64_t>(index);
+    node.index = index;
+    node.parent = parent;
+    node.type = 2;
+    node.memset = {
+        .address = address, .width = 64, .height = 1, .pitch = 0, .value = 0, .element_bytes = 1};
+    spool_.add(node);
+  }
+  void kernel_node(std::int32_t index, std::uint64_t function, std::uint64_t word) {
+    spool::Node node{};
+    node.graph = 1;
+    node.node = 0x100 + static_cast<std::uint64_t>(index);
+    node.index = index;
+    node.parent = -1;
+    node.kernel.function = function;
+    node.kernel.grid = node.kernel.block = {1, 1, 1};
+    node.kernel.argument_bytes = 8;
+    spool_.add(node, {reinterpret_cast<const char*>(&word), 8});
+  }
+  void function(std::uint64_t handle, std::string_view name, std::uint64_t module) {
+    const spool::ParameterSlot slot{.offset = 0, .bytes = 8};
+    std::string rest(reinterpret_cast<const char*>(&slot), sizeof slot);
+    rest += name;
+    spool_.add(spool::Function{.function = handle,
+                               .module = module,
+                               .slots = 1,
+                               .name_bytes = static_cast<std::uint32_t>(name.size())},
+               rest);
+  }
+  void edges(const std::vector<std::pair<std::int32_t, std::int32_t>>& list) {
+    std::string rest;
+    for (const auto& [from, to] : list) {
+      const spool::Edge edge{.from = from, .to = to, .type = spool::EdgeType::Full};
+      rest.append(reinterpret_cast<const char*>(&edge), sizeof edge);
+    }
+    spool_.add(
+        spool::Edges{.graph = 1, .count = static_cast<std::uint32_t>(list.size()), .unused = 0},
+        rest);
+  }
+  void read(std::uint32_t nodes) {
+    spool_.add(spool::GraphRead{.graph = 1, .nodes = nodes, .result = 0});
+  }
+  void launched(std::uint64_t times) { spool_.count(0, kExec, 1, times, spool_.end()); }
+
+  Snapshot snapshot() {
+    const std::string path = testing::TempDir() + "/observed.spool";
+    spool_.write(path);
+    auto reader = SpoolReader::open(path);
+    EXPECT_TRUE(reader.ok());
+    ObservedProcess process;
+    EXPECT_TRUE(
+        reader.value()
+            .follow(SpoolReader::Until::End, [&](const SpoolFrame& frame) { process.take(frame); })
+            .ok());
+    process.take(reader.value().state());
+    Snapshot made = process.snapshot();
+    EXPECT_TRUE(check_snapshot(made).ok());
+    return made;
+  }
+  std::vector<std::string> rules() {
+    std::vector<std::string> found;
+    for (const Finding& finding : diagnose(snapshot(), {})) found.push_back(finding.rule);
+    return found;
+  }
+
+  HandMadeSpool spool_;
+};
+
+TEST_F(Observing, ALaunchAfterTheReleaseIsFound) {
+  allocate(kBlock);
+  began(1);
+  memset_node(0, kBlock);
+  read(1);
+  release(kBlock);
+  launched(2);
+  EXPECT_THAT(rules(), ElementsAre("freed-memory"));
+}
+
+TEST_F(Observing, AReleaseAfterTheLastLaunchIsNot) {
+  allocate(kBlock);
+  began(1);
+  memset_node(0, kBlock);
+  read(1);
+  launched(2);
+  release(kBlock);
+  EXPECT_THAT(rules(), ElementsAre());
+}
+
+TEST_F(Observing, ADestroyedGraphStaysOnlyIfItWasLaunchedTooLate) {
+  allocate(kBlock);
+  began(1);
+  memset_node(0, kBlock);
+  read(1);
+  release(kBlock);
+  spool_.add(spool::GraphDestroyed{.exec = kExec, .launches = 1, .last_launch = spool_.end()});
+  EXPECT_THAT(rules(), ElementsAre("freed-memory"));
+
+  spool_ = HandMadeSpool();
+  allocate(kBlock);
+  began(1);
+  memset_node(0, kBlock);
+  read(1);
+  spool_.add(spool::GraphDestroyed{.exec = kExec, .launches = 1, .last_launch = spool_.end()});
+  release(kBlock);
+  EXPECT_TRUE(snapshot().graphs.empty());
+}
+
+TEST_F(Observing, MemoryOfACaptureIsTheGraphsOwn) {
+  allocate(kBlock, 4096, spool::MemoryKind::Pool, 1);
+  EXPECT_TRUE(snapshot().ledger.empty());
+}
+
+TEST_F(Observing, OneUnmapReleasesNeighbouringBlocks) {
+  for (const std::uint64_t at : {0, 1, 2})
+    allocate(kBlock + at * 4096, 4096, spool::MemoryKind::Mapped);
+  began(3);
+  for (const std::int32_t at : {0, 1, 2})
+    memset_node(at, kBlock + static_cast<std::uint64_t>(at) * 4096);
+  read(3);
+  release(kBlock, 8192);
+  launched(1);
+  const Snapshot made = snapshot();
+  ASSERT_EQ(made.ledger.size(), 3U);
+  EXPECT_FALSE(made.ledger[0].live());
+  EXPECT_FALSE(made.ledger[1].live());
+  EXPECT_TRUE(made.ledger[2].live());
+}
+
+TEST_F(Observing, NodesFollowTheirDependenciesAndParents) {
+  began(3);
+  memset_node(0, 1);
+  memset_node(1, 2);
+  memset_node(2, 3, 1);  // inside node 1
+  memset_node(3, 4);
+  edges({{3, 1}, {1, 0}});
+  read(4);
+  const Snapshot made = snapshot();
+  ASSERT_EQ(made.graphs.size(), 1U);
+  std::vector<std::uint64_t> addresses;
+  for (const SnapshotNode& node : made.graphs[0].nodes)
+    addresses.push_back(std::get<MemsetNode>(node.parameters).address);
+  EXPECT_THAT(addresses, ElementsAre(4, 2, 3, 1));
+  EXPECT_EQ(made.graphs[0].nodes[2].parent, 1);
+  EXPECT_EQ(made.graphs[0].edges.size(), 2U);
+}
+
+TEST_F(Observing, AGraphWithLostNodesIsNotExamined) {
+  began(2);
+  memset_node(0, 1);
+  read(2);
+  EXPECT_TRUE(snapshot().graphs.empty());
+}
+
+TEST_F(Observing, AModuleUnloadedUnderAGraph) {
+  function(0xF0, "_Z5scalePf", 0xA0);
+  began(1);
+  kernel_node(0, 0xF0, kBlock);
+  read(1);
+  spool_.add(spool::ModuleUnloaded{.module = 0xA1});  // another one
+  launched(1);
+  EXPECT_THAT(rules(), ElementsAre());
+  spool_.add(spool::ModuleUnloaded{.module = 0xA0});
+  EXPECT_THAT(rules(), ElementsAre());  // not launched since
+  launched(2);
+  const std::vector<Finding> findings = diagnose(snapshot(), {});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].rule, "unloaded-module");
+  EXPECT_THAT(findings[0].title, HasSubstr("scale"));
+}
+
+TEST_F(Observing, AnUpdateReplacesTheNodes) {
+  allocate(kBlock);
+  allocate(kBlock + 4096);
+  began(1);
+  memset_node(0, kBlock);
+  read(1);
+  launched(1);
+  began(1, spool::GraphReason::Updated);
+  memset_node(0, kBlock + 4096);
+  read(1);
+  release(kBlock);
+  launched(2);
+  EXPECT_THAT(rules(), ElementsAre());
+  EXPECT_EQ(snapshot().graphs[0].launches, 2);
+}
+
+TEST_F(Observing, AChangedNodeHasItsNewAddress) {
+  allocate(kBlock);
+  allocate(kBlock + 4096);
+  began(1);
+  memset_node(0, kBlock);
+  read(1);
+  spool::NodeChanged changed{};
+  changed.exec = kExec;
+  changed.node.node = 0x100;
+  changed.node.type = 2;
+  changed.node.memset = {.address = kBlock + 4096,
+                         .width = 64,
+                         .height = 1,
+                         .pitch = 0,
+                         .value = 0,
+                         .element_bytes = 1};
+  spool_.add(changed);
+  release(kBlock);
+  launched(1);
+  EXPECT_THAT(rules(), ElementsAre());
+}
+
+TEST_F(Observing, CallsOfOtherThreadsCountInGlobalModeOnly) {
+  for (const std::uint32_t mode : {0U, 1U}) {
+    spool_ = HandMadeSpool();
+    const std::string_view name = "cuMemAlloc";
+    spool_.add(spool::CaptureBegan{.stream = 5, .mode = mode, .result = 0});
+    spool_.add(spool::Thread{.name_bytes = 6, .unused = 0}, "loader", 77);
+    spool_.add(spool::Call{.result = 900, .name_bytes = 10}, name, 77);
+    spool_.add(spool::CaptureEnded{.stream = 5, .graph = 0, .result = 901, .unused = 0});
+    const std::vector<Finding> findings = diagnose(snapshot(), {});
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].rule, mode == 0 ? "other-thread-in-capture" : "sync-in-capture");
+    if (mode == 0)
+      EXPECT_THAT(findings[0].title, HasSubstr("cuMemAlloc of thread 77 \"loader\" was refused"));
+  }
+}
+
+TEST_F(Observing, ProgramsAreNamedAsPeopleKnowThem) {
+  const auto title = [&](std::string_view command) {
+    spool_ = HandMadeSpool();
+    spool_.add(spool::Process{.program_bytes = 3,
+                              .command_bytes = static_cast<std::uint32_t>(command.size()),
+                              .rank = -1,
+                              .unused = 0},
+               "/p/" + std::string(command));
+    return snapshot().subject;
+  };
+  EXPECT_EQ(title(std::string_view("python3\0-u\0/home/me/train.py\0--lr\0", 34)),
+            "train.py (process 1234)");
+  EXPECT_EQ(title(std::string_view("/usr/bin/python\0-m\0vllm.serve\0", 30)),
+            "vllm.serve (process 1234)");
+  EXPECT_EQ(title(std::string_view("./a.out\0", 8)), "a.out (process 1234)");
+}
+
+}  // namespace
+}  // namespace profiling
