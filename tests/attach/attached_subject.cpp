@@ -62,6 +62,7 @@ class Program {
   void launch(CUgraphExec exec, int times = 1) {
     for (int i = 0; i < times; ++i) check(cu.launch(exec, stream), "cuGraphLaunch");
     check(cu.stream_synchronize(stream), "cuStreamSynchronize");
+    check(cu.context_synchronize(nullptr), "cuCtxSynchronize");
   }
 
   CUgraphExec step(CUdeviceptr scratch) {

@@ -23,6 +23,7 @@ struct DriverCalls {
   decltype(&::cuModuleGetFunction) module_function = nullptr;
   decltype(&::cuStreamCreate) stream_create = nullptr;
   decltype(&::cuStreamSynchronize) stream_synchronize = nullptr;
+  decltype(&::cuCtxSynchronize_v2) context_synchronize = nullptr;
   decltype(&::cuStreamBeginCapture) begin_capture = nullptr;
   decltype(&::cuStreamEndCapture) end_capture = nullptr;
   decltype(&::cuLaunchKernel) launch_kernel = nullptr;
@@ -59,6 +60,7 @@ inline DriverCalls driver_calls(const std::string&) {
           cuModuleGetFunction,
           cuStreamCreate,
           cuStreamSynchronize,
+          cuCtxSynchronize_v2,
           cuStreamBeginCapture,
           cuStreamEndCapture,
           cuLaunchKernel,
@@ -108,6 +110,7 @@ inline DriverCalls driver_calls(const std::string& way) {
   find(calls.module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000);
   find(calls.stream_create, "cuStreamCreate", "cuStreamCreate", 2000);
   find(calls.stream_synchronize, "cuStreamSynchronize", "cuStreamSynchronize", 2000);
+  find(calls.context_synchronize, "cuCtxSynchronize", "cuCtxSynchronize_v2", 13000);
   find(calls.begin_capture, "cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010);
   find(calls.end_capture, "cuStreamEndCapture", "cuStreamEndCapture", 10000);
   find(calls.launch_kernel, "cuLaunchKernel", "cuLaunchKernel", 4000);

@@ -251,6 +251,11 @@ CUresult cuCtxSynchronize() {
   const std::lock_guard lock(g_mutex);
   return unsafe_call();
 }
+/// Since 13.0 the name asked of cuGetProcAddress means this one.
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  const std::lock_guard lock(g_mutex);
+  return context == nullptr ? unsafe_call() : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   std::swap(*mode, t_mode);
   return CUDA_SUCCESS;
@@ -430,6 +435,7 @@ const Symbol kSymbols[] = {
     SYMBOL("cuStreamSynchronize", 2000, cuStreamSynchronize),
     PER_THREAD("cuStreamSynchronize", 2000, cuStreamSynchronize_ptsz),
     SYMBOL("cuCtxSynchronize", 2000, cuCtxSynchronize),
+    SYMBOL("cuCtxSynchronize", 13000, cuCtxSynchronize_v2),
     SYMBOL("cuStreamBeginCapture", 10010, cuStreamBeginCapture_v2),
     PER_THREAD("cuStreamBeginCapture", 10010, cuStreamBeginCapture_v2_ptsz),
     SYMBOL("cuStreamEndCapture", 10000, cuStreamEndCapture),

@@ -108,6 +108,9 @@ CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
 }
 
 CUresult cuCtxSynchronize() { return noted("cuCtxSynchronize", real<&cuCtxSynchronize>()); }
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  return noted("cuCtxSynchronize", real<&cuCtxSynchronize_v2>(context));
+}
 CUresult cuStreamSynchronize(CUstream stream) {
   return noted("cuStreamSynchronize", real<&cuStreamSynchronize>(stream));
 }

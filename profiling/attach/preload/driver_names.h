@@ -20,6 +20,7 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* er
                                size_t log_bytes);
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_node,
                            CUgraphExecUpdateResult* result);
+CUresult cuCtxSynchronize_v2(CUcontext context);
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_KERNEL_NODE_PARAMS_v1* parameters);
 

@@ -9,66 +9,68 @@ namespace attach {
 namespace {
 
 constexpr std::uint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+constexpr std::uint64_t kLegacy = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
 
-// symbol, name, first version, end version, per thread. Versions: cudaTypedefs.h.
-#define ENTRY(symbol, name, first, end, per_thread) \
-  {#symbol, name, first, end, per_thread, reinterpret_cast<void*>(&symbol), &real_address<&symbol>}
+// symbol, name, version, per thread. Versions: cudaTypedefs.h.
+#define ENTRY(symbol, name, version, per_thread) \
+  {#symbol, name, version, per_thread, reinterpret_cast<void*>(&symbol), &real_address<&symbol>}
 const EntryPoint kEntryPoints[] = {
-    ENTRY(cuGetProcAddress, "cuGetProcAddress", 11030, 12000, false),
-    ENTRY(cuGetProcAddress_v2, "cuGetProcAddress", 12000, 0, false),
-    ENTRY(cuInit, "cuInit", 2000, 0, false),
+    ENTRY(cuGetProcAddress, "cuGetProcAddress", 11030, false),
+    ENTRY(cuGetProcAddress_v2, "cuGetProcAddress", 12000, false),
+    ENTRY(cuInit, "cuInit", 2000, false),
 
-    ENTRY(cuGraphInstantiate, "cuGraphInstantiate", 10000, 11000, false),
-    ENTRY(cuGraphInstantiate_v2, "cuGraphInstantiate", 11000, 12000, false),
-    ENTRY(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, 0, false),
-    ENTRY(cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams", 12000, 0, false),
-    ENTRY(cuGraphInstantiateWithParams_ptsz, "cuGraphInstantiateWithParams", 12000, 0, true),
-    ENTRY(cuGraphExecUpdate, "cuGraphExecUpdate", 10020, 12000, false),
-    ENTRY(cuGraphExecUpdate_v2, "cuGraphExecUpdate", 12000, 0, false),
-    ENTRY(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", 10010, 12000, false),
-    ENTRY(cuGraphExecKernelNodeSetParams_v2, "cuGraphExecKernelNodeSetParams", 12000, 0, false),
-    ENTRY(cuGraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams", 10020, 0, false),
-    ENTRY(cuGraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams", 10020, 0, false),
-    ENTRY(cuGraphExecDestroy, "cuGraphExecDestroy", 10000, 0, false),
-    ENTRY(cuGraphLaunch, "cuGraphLaunch", 10000, 0, false),
-    ENTRY(cuGraphLaunch_ptsz, "cuGraphLaunch", 10000, 0, true),
+    ENTRY(cuGraphInstantiate, "cuGraphInstantiate", 10000, false),
+    ENTRY(cuGraphInstantiate_v2, "cuGraphInstantiate", 11000, false),
+    ENTRY(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, false),
+    ENTRY(cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams", 12000, false),
+    ENTRY(cuGraphInstantiateWithParams_ptsz, "cuGraphInstantiateWithParams", 12000, true),
+    ENTRY(cuGraphExecUpdate, "cuGraphExecUpdate", 10020, false),
+    ENTRY(cuGraphExecUpdate_v2, "cuGraphExecUpdate", 12000, false),
+    ENTRY(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", 10010, false),
+    ENTRY(cuGraphExecKernelNodeSetParams_v2, "cuGraphExecKernelNodeSetParams", 12000, false),
+    ENTRY(cuGraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams", 10020, false),
+    ENTRY(cuGraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams", 10020, false),
+    ENTRY(cuGraphExecDestroy, "cuGraphExecDestroy", 10000, false),
+    ENTRY(cuGraphLaunch, "cuGraphLaunch", 10000, false),
+    ENTRY(cuGraphLaunch_ptsz, "cuGraphLaunch", 10000, true),
 
-    ENTRY(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010, 0, false),
-    ENTRY(cuStreamBeginCapture_v2_ptsz, "cuStreamBeginCapture", 10010, 0, true),
-    ENTRY(cuStreamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph", 12030, 0, false),
-    ENTRY(cuStreamBeginCaptureToGraph_ptsz, "cuStreamBeginCaptureToGraph", 12030, 0, true),
-    ENTRY(cuStreamEndCapture, "cuStreamEndCapture", 10000, 0, false),
-    ENTRY(cuStreamEndCapture_ptsz, "cuStreamEndCapture", 10000, 0, true),
-    ENTRY(cuCtxSynchronize, "cuCtxSynchronize", 2000, 0, false),
-    ENTRY(cuStreamSynchronize, "cuStreamSynchronize", 2000, 0, false),
-    ENTRY(cuStreamSynchronize_ptsz, "cuStreamSynchronize", 2000, 0, true),
-    ENTRY(cuStreamQuery, "cuStreamQuery", 2000, 0, false),
-    ENTRY(cuStreamQuery_ptsz, "cuStreamQuery", 2000, 0, true),
-    ENTRY(cuEventSynchronize, "cuEventSynchronize", 2000, 0, false),
-    ENTRY(cuEventQuery, "cuEventQuery", 2000, 0, false),
+    ENTRY(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010, false),
+    ENTRY(cuStreamBeginCapture_v2_ptsz, "cuStreamBeginCapture", 10010, true),
+    ENTRY(cuStreamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph", 12030, false),
+    ENTRY(cuStreamBeginCaptureToGraph_ptsz, "cuStreamBeginCaptureToGraph", 12030, true),
+    ENTRY(cuStreamEndCapture, "cuStreamEndCapture", 10000, false),
+    ENTRY(cuStreamEndCapture_ptsz, "cuStreamEndCapture", 10000, true),
+    ENTRY(cuCtxSynchronize, "cuCtxSynchronize", 2000, false),
+    ENTRY(cuCtxSynchronize_v2, "cuCtxSynchronize", 13000, false),
+    ENTRY(cuStreamSynchronize, "cuStreamSynchronize", 2000, false),
+    ENTRY(cuStreamSynchronize_ptsz, "cuStreamSynchronize", 7000, true),
+    ENTRY(cuStreamQuery, "cuStreamQuery", 2000, false),
+    ENTRY(cuStreamQuery_ptsz, "cuStreamQuery", 7000, true),
+    ENTRY(cuEventSynchronize, "cuEventSynchronize", 2000, false),
+    ENTRY(cuEventQuery, "cuEventQuery", 2000, false),
 
-    ENTRY(cuMemAlloc_v2, "cuMemAlloc", 3020, 0, false),
-    ENTRY(cuMemAllocPitch_v2, "cuMemAllocPitch", 3020, 0, false),
-    ENTRY(cuMemAllocManaged, "cuMemAllocManaged", 6000, 0, false),
-    ENTRY(cuMemFree_v2, "cuMemFree", 3020, 0, false),
-    ENTRY(cuMemAllocHost_v2, "cuMemAllocHost", 3020, 0, false),
-    ENTRY(cuMemHostAlloc, "cuMemHostAlloc", 2020, 0, false),
-    ENTRY(cuMemFreeHost, "cuMemFreeHost", 2000, 0, false),
-    ENTRY(cuMemHostRegister_v2, "cuMemHostRegister", 6050, 0, false),
-    ENTRY(cuMemHostUnregister, "cuMemHostUnregister", 4000, 0, false),
-    ENTRY(cuMemAllocAsync, "cuMemAllocAsync", 11020, 0, false),
-    ENTRY(cuMemAllocAsync_ptsz, "cuMemAllocAsync", 11020, 0, true),
-    ENTRY(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", 11020, 0, false),
-    ENTRY(cuMemAllocFromPoolAsync_ptsz, "cuMemAllocFromPoolAsync", 11020, 0, true),
-    ENTRY(cuMemFreeAsync, "cuMemFreeAsync", 11020, 0, false),
-    ENTRY(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 11020, 0, true),
-    ENTRY(cuMemMap, "cuMemMap", 10020, 0, false),
-    ENTRY(cuMemUnmap, "cuMemUnmap", 10020, 0, false),
-    ENTRY(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000, 0, false),
-    ENTRY(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, 0, false),
+    ENTRY(cuMemAlloc_v2, "cuMemAlloc", 3020, false),
+    ENTRY(cuMemAllocPitch_v2, "cuMemAllocPitch", 3020, false),
+    ENTRY(cuMemAllocManaged, "cuMemAllocManaged", 6000, false),
+    ENTRY(cuMemFree_v2, "cuMemFree", 3020, false),
+    ENTRY(cuMemAllocHost_v2, "cuMemAllocHost", 3020, false),
+    ENTRY(cuMemHostAlloc, "cuMemHostAlloc", 2020, false),
+    ENTRY(cuMemFreeHost, "cuMemFreeHost", 2000, false),
+    ENTRY(cuMemHostRegister_v2, "cuMemHostRegister", 6050, false),
+    ENTRY(cuMemHostUnregister, "cuMemHostUnregister", 4000, false),
+    ENTRY(cuMemAllocAsync, "cuMemAllocAsync", 11020, false),
+    ENTRY(cuMemAllocAsync_ptsz, "cuMemAllocAsync", 11020, true),
+    ENTRY(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", 11020, false),
+    ENTRY(cuMemAllocFromPoolAsync_ptsz, "cuMemAllocFromPoolAsync", 11020, true),
+    ENTRY(cuMemFreeAsync, "cuMemFreeAsync", 11020, false),
+    ENTRY(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 11020, true),
+    ENTRY(cuMemMap, "cuMemMap", 10020, false),
+    ENTRY(cuMemUnmap, "cuMemUnmap", 10020, false),
+    ENTRY(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000, false),
+    ENTRY(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, false),
 
-    ENTRY(cuModuleUnload, "cuModuleUnload", 2000, 0, false),
-    ENTRY(cuLibraryUnload, "cuLibraryUnload", 12000, 0, false),
+    ENTRY(cuModuleUnload, "cuModuleUnload", 2000, false),
+    ENTRY(cuLibraryUnload, "cuLibraryUnload", 12000, false),
 };
 #undef ENTRY
 
@@ -110,19 +112,17 @@ void* look_up(std::atomic<void*>& real) {
   return nullptr;
 }
 
-void* wrapped(const char* name, int version, std::uint64_t flags, void* found) {
-  const EntryPoint* best = nullptr;
-  const bool per_thread = (flags & kPerThread) != 0;
+void* wrapped(const char* name, std::uint64_t flags, void* found, Ask ask) {
   for (const EntryPoint& entry : kEntryPoints) {
-    if (std::strcmp(entry.name, name) != 0 || entry.first_version > version) continue;
-    if (entry.end_version != 0 && version >= entry.end_version) continue;
-    if (entry.per_thread && !per_thread) continue;
-    // The variant for the default stream per thread comes after the other one.
-    best = &entry;
+    if (std::strcmp(entry.name, name) != 0) continue;
+    if (found == entry.wrapper) return found;
+    if (entry.per_thread && (flags & kPerThread) == 0) continue;
+    const std::uint64_t variant = entry.per_thread ? kPerThread : kLegacy;
+    if (ask(entry.name, entry.version, variant) != found) continue;
+    entry.real->store(found, std::memory_order_release);
+    return entry.wrapper;
   }
-  if (best == nullptr || found == best->wrapper) return found;
-  best->real->store(found, std::memory_order_release);
-  return best->wrapper;
+  return found;
 }
 
 }  // namespace attach

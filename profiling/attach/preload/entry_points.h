@@ -14,8 +14,7 @@ namespace attach {
 struct EntryPoint {
   const char* symbol;  // as exported by libcuda, "cuMemAlloc_v2"
   const char* name;    // as asked of cuGetProcAddress, "cuMemAlloc"
-  int first_version;   // of CUDA from which on the name means this function
-  int end_version;     // from which on it means another; 0 = none
+  int version;         // of CUDA in which the name began to mean this function
   bool per_thread;     // the variant for programs whose default stream is one per thread
   void* wrapper;
   std::atomic<void*>* real;
@@ -38,9 +37,13 @@ CUresult real(Arguments... arguments) {
   return reinterpret_cast<decltype(Wrapper)>(address)(arguments...);
 }
 
-/// The wrapper to hand out for a function that cuGetProcAddress has found; `found` itself for a
-/// function that is not wrapped.
-void* wrapped(const char* name, int version, std::uint64_t flags, void* found);
+/// Asks the driver's own cuGetProcAddress; null if it knows no such function.
+using Ask = void* (*)(const char* name, int version, std::uint64_t flags);
+
+/// The wrapper to hand out for a function that cuGetProcAddress has found under this name; `found` itself for one that
+/// is not wrapped. A name means another function, with other arguments, from some version on, also in versions newer
+/// than this library: so the functions are compared, not the versions.
+void* wrapped(const char* name, std::uint64_t flags, void* found, Ask ask);
 
 /// The driver's own function, for calls of this library; null if the driver is too old for it.
 void* driver_symbol(const char* symbol);

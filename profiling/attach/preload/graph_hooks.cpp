@@ -14,6 +14,17 @@ namespace {
 using profiling::spool::GraphCounter;
 using profiling::spool::GraphReason;
 
+// Through whichever version of the look-up the program uses: an older driver has only the first.
+void* ask_first_version(const char* name, int version, std::uint64_t flags) {
+  void* found = nullptr;
+  return real<&cuGetProcAddress>(name, &found, version, flags) == CUDA_SUCCESS ? found : nullptr;
+}
+void* ask_second_version(const char* name, int version, std::uint64_t flags) {
+  void* found = nullptr;
+  CUdriverProcAddressQueryResult status{};
+  return real<&cuGetProcAddress_v2>(name, &found, version, flags, &status) == CUDA_SUCCESS ? found : nullptr;
+}
+
 std::uint64_t number(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
 
 /// The counter of an executable graph; null = it has none. Looked up at every launch: its place
@@ -116,7 +127,7 @@ CUresult cuInit(unsigned flags) {
 CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
   const CUresult result = real<&cuGetProcAddress>(symbol, function, version, flags);
   if (result == CUDA_SUCCESS && function != nullptr && *function != nullptr) {
-    *function = attach::wrapped(symbol, version, flags, *function);
+    *function = attach::wrapped(symbol, flags, *function, attach::ask_first_version);
   }
   return result;
 }
@@ -124,7 +135,7 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, c
                              CUdriverProcAddressQueryResult* status) {
   const CUresult result = real<&cuGetProcAddress_v2>(symbol, function, version, flags, status);
   if (result == CUDA_SUCCESS && function != nullptr && *function != nullptr) {
-    *function = attach::wrapped(symbol, version, flags, *function);
+    *function = attach::wrapped(symbol, flags, *function, attach::ask_second_version);
   }
   return result;
 }
