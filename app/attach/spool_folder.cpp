@@ -56,7 +56,7 @@ std::vector<AttachedProcess> SpoolFolder::processes() const {
     const std::uint64_t damaged = spool.reader == nullptr ? 0 : spool.reader->damaged_frames();
     processes.push_back({.title = spool.reader == nullptr ? fs::path(path).filename().string()
                                                           : spool.process.title(),
-                         .live_graphs = spool.process.live_graphs(),
+                         .graphs = spool.process.graphs_seen(),
                          .launches = spool.process.launches(),
                          .lost_frames = spool.process.lost_frames() + damaged,
                          .unreadable = spool.unreadable});

@@ -18,8 +18,8 @@ namespace app {
 
 /// How much there is of a process, for a line of progress.
 struct AttachedProcess {
-  std::string title;  // "train.py (process 1234, rank 0)"
-  std::size_t live_graphs = 0;
+  std::string title;              // "train.py (process 1234, rank 0)"
+  std::uint64_t graphs = 0;       // instantiated so far
   std::uint64_t launches = 0;     // of them
   std::uint64_t lost_frames = 0;  // not recorded because the spool was full, or damaged
   std::string unreadable;         // why its spool cannot be read; empty = it can

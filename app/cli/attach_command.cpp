@@ -24,6 +24,7 @@
 #include "app/doctor/library_versions.h"
 #include "app/doctor/report_document.h"
 #include "app/doctor/report_words.h"
+#include "engine/model/counted.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
 
@@ -63,6 +64,10 @@ class FindingLines {
 int finish(const AttachCommand& options, const SpoolFolder& spools,
            const std::vector<profiling::DoctorReport>& reports) {
   for (const AttachedProcess& process : spools.processes()) {
+    if (process.graphs > 0) {
+      print(stderr, "expertscope: {}: {}, launched {} in all\n", process.title,
+            engine::counted(process.graphs, "graph"), engine::counted(process.launches, "time"));
+    }
     if (!process.unreadable.empty()) print(stderr, "expertscope: {}\n", process.unreadable);
     if (process.lost_frames > 0) {
       print(stderr,

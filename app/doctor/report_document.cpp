@@ -34,6 +34,7 @@ using profiling::Snapshot;
 using profiling::Table;
 
 constexpr std::size_t kShownParts = 12;
+constexpr std::size_t kShownGraphs = 16;  // a serving engine captures one per batch size
 
 std::string graph_text(const profiling::GraphSnapshot& graph) {
   std::string text =
@@ -41,6 +42,10 @@ std::string graph_text(const profiling::GraphSnapshot& graph) {
                   engine::counted(graph.edges.size(), "edge"));
   if (graph.variant_of >= 0) text += fmt::format(", captured again with other {}", graph.changed);
   if (graph.degraded) text += ", from a text file: no arguments, no memory";
+  if (graph.launches >= 0) {
+    text += fmt::format(", launched {}", engine::counted(graph.launches, "time"));
+  }
+  if (graph.over) text += ", destroyed";
   if (graph.failure.code != 0) {
     text += fmt::format(", capture failed: {} ({})", graph.failure.name, graph.failure.code);
   }
@@ -55,7 +60,12 @@ void add_subject(const Snapshot& snapshot, Document& document) {
   fact("device", snapshot.device);
   fact("driver", snapshot.driver);
   fact("cuBLASLt", snapshot.cublaslt_version);
-  for (const profiling::GraphSnapshot& graph : snapshot.graphs) fact("graph", graph_text(graph));
+  for (std::size_t g = 0; g < snapshot.graphs.size() && g < kShownGraphs; ++g) {
+    fact("graph", graph_text(snapshot.graphs[g]));
+  }
+  if (snapshot.graphs.size() > kShownGraphs) {
+    fact("graphs", fmt::format("{} more", snapshot.graphs.size() - kShownGraphs));
+  }
 }
 
 Table accesses_table(const Snapshot& snapshot, const Finding& finding) {

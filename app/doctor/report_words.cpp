@@ -124,8 +124,12 @@ std::string by_rules_alone(const DoctorReport& report) {
                        engine::counted(possible, "possible hazard"),
                        title_of_first(report, Confidence::Possible));
   }
-  return "The rules find nothing wrong with this graph; only experiments can "
-         "show whether its replays are right.";
+  return report.snapshot.graphs.size() == 1
+             ? "The rules find nothing wrong with this graph; only experiments can show whether "
+               "its "
+               "replays are right."
+             : "The rules find nothing wrong with these graphs; only experiments can show whether "
+               "their replays are right.";
 }
 
 std::string no_graph_bug(const ExperimentRecord& eager) {

@@ -185,7 +185,7 @@ void ObservedProcess::take(const SpoolFrame& frame) {
 void ObservedProcess::take(const SpoolState& state) {
   process_ = state.process;
   lost_frames_ = state.lost_frames;
-  launches_ = 0;
+  launches_ = launches_of_destroyed_;
   for (const GraphLaunches& counted : state.graphs) {
     launches_ += counted.launches;
     ObservedGraph* graph = find(counted.graph);
@@ -375,8 +375,11 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
   if (!frame.read(began)) return;
   // A program may instantiate without end; then what is newest is what people look for.
   if (graphs_.size() >= kMaxSnapshotGraphs && !graphs_.contains(began.graph)) {
-    of_exec_.erase(graphs_.begin()->second.exec);
-    graphs_.erase(graphs_.begin());
+    const auto over =
+        std::ranges::find_if(graphs_, [](const auto& one) { return one.second.graph.over; });
+    const auto dropped = over == graphs_.end() ? graphs_.begin() : over;
+    if (!dropped->second.graph.over) of_exec_.erase(dropped->second.exec);
+    graphs_.erase(dropped);
   }
   ObservedGraph& graph = graphs_[began.graph];
   graph.number = began.graph;
@@ -398,6 +401,7 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
     snapshot.events = capture->second.events;
   }
   of_exec_[began.exec] = began.graph;
+  graphs_seen_ = std::max(graphs_seen_, began.graph);
 }
 
 void ObservedProcess::fill_node(const spool::Node& from, std::span<const std::byte> rest,
@@ -595,6 +599,7 @@ void ObservedProcess::take_destroyed(const SpoolFrame& frame) {
   if (!frame.read(destroyed)) return;
   const auto number = of_exec_.find(destroyed.exec);
   if (number == of_exec_.end()) return;
+  launches_of_destroyed_ += destroyed.launches;
   ObservedGraph* graph = find(number->second);
   if (graph != nullptr) {
     graph->graph.launches =
@@ -612,7 +617,7 @@ void ObservedProcess::take_destroyed(const SpoolFrame& frame) {
       return !block.live() && block.freed_at > graph->graph.capture_began &&
              block.freed_at < destroyed.last_launch;
     });
-    if (!matters) graphs_.erase(number->second);
+    graph->graph.over = !matters;
   }
   of_exec_.erase(number);
 }

@@ -41,7 +41,8 @@ class ObservedProcess {
   /// "train.py (process 1234, rank 0)".
   std::string title() const;
   std::size_t live_graphs() const { return of_exec_.size(); }
-  std::uint64_t launches() const { return launches_; }
+  std::uint64_t graphs_seen() const { return graphs_seen_; }  // destroyed ones too
+  std::uint64_t launches() const { return launches_; }        // of all of them
   std::uint64_t lost_frames() const { return lost_frames_; }
   const std::vector<ObservedLibrary>& libraries() const { return libraries_; }
 
@@ -109,6 +110,8 @@ class ObservedProcess {
   std::unordered_map<std::uint64_t, std::uint64_t> of_exec_;  // exec -> number of the living graph
   std::uint64_t clock_ = 0;
   std::uint64_t launches_ = 0;
+  std::uint64_t launches_of_destroyed_ = 0;
+  std::uint64_t graphs_seen_ = 0;
   std::uint64_t lost_frames_ = 0;
 };
 

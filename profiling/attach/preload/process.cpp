@@ -76,17 +76,23 @@ void note_process(const char* command, std::size_t bytes) {
   frame.append(command, bytes);
 }
 
-/// "580.159.04" from the first line of the driver's own file.
+/// "580.159.04" from the first line of the driver's own file: its first word of digits and dots,
+/// which "x86_64" is not.
 std::uint32_t driver_release(char* into, std::size_t most) {
   char text[512] = {};
   read_file("/proc/driver/nvidia/version", text, sizeof text - 1);
-  const char* at = std::strstr(text, "Module");
-  if (at == nullptr) return 0;
-  at += std::strcspn(at, "0123456789");
-  const std::size_t bytes = std::strspn(at, "0123456789.");
-  if (bytes == 0 || bytes > most) return 0;
-  std::memcpy(into, at, bytes);
-  return static_cast<std::uint32_t>(bytes);
+  for (const char* at = text; *at != '\0' && *at != '\n';) {
+    const std::size_t blanks = std::strspn(at, " \t:");
+    const std::size_t word = std::strcspn(at + blanks, " \t:\n");
+    const std::size_t number = std::strspn(at + blanks, "0123456789.");
+    if (number == word && word > 0 && word <= most) {
+      std::memcpy(into, at + blanks, word);
+      return static_cast<std::uint32_t>(word);
+    }
+    if (blanks + word == 0) return 0;
+    at += blanks + word;
+  }
+  return 0;
 }
 
 void note_driver() {

@@ -282,6 +282,7 @@ struct GraphSnapshot {
   // launched.
   std::int64_t launches = -1;     // -1 = not known
   std::uint64_t last_launch = 0;  // on the ledger's clock; 0 = none
+  bool over = false;  // destroyed, and never launched after something that it used was gone
   CaptureFailure failure = {};
   std::vector<CaptureEvent> events = {};
   std::vector<SnapshotNode> nodes = {};  // a node follows its dependencies; children follow parents
@@ -301,6 +302,7 @@ struct GraphSnapshot {
         engine::field<&GraphSnapshot::capture_ended>(),
         engine::field<&GraphSnapshot::launches>({.low = -1}),
         engine::field<&GraphSnapshot::last_launch>(),
+        engine::field<&GraphSnapshot::over>(),
         engine::field<&GraphSnapshot::failure>(),
         engine::field<&GraphSnapshot::events>({.most = 100'000}),
         engine::field<&GraphSnapshot::nodes>({.most = engine::kMaxGraphNodes}),

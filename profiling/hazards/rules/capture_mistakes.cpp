@@ -133,7 +133,7 @@ std::string failure_text(const CaptureFailure& failure) {
 
 void find_capture_mistakes(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     unjoined(context.graph(g), findings);
     lazy_load(context.graph(g), findings);
     sync_in_capture(context.graph(g), findings);

@@ -85,7 +85,7 @@ Finding finding_of(const RuleContext& context, NodeRef node, const MemcpyNode& c
 
 void find_host_sources(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     const std::vector<Touch>& touches = context.touches(g);
     std::size_t t = 0;
     for (int n = 0; n < static_cast<int>(context.graph(g).nodes.size()); ++n) {

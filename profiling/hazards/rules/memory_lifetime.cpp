@@ -167,7 +167,7 @@ Finding alias_finding(const RuleContext& context, const Held& held, int successo
 void find_freed_memory(RuleContext& context, std::vector<Finding>& findings) {
   const Holders holders = holders_of(context);
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     for (const Held& held : held_by(context, g)) {
       // The other rules report more.
       if (!successors_of(context, held, holders).empty()) continue;
@@ -184,7 +184,7 @@ void find_freed_memory(RuleContext& context, std::vector<Finding>& findings) {
 void find_pool_aliases(RuleContext& context, std::vector<Finding>& findings) {
   const Holders holders = holders_of(context);
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     for (const Held& held : held_by(context, g)) {
       for (const auto& [successor, graph] : successors_of(context, held, holders)) {
         findings.push_back(alias_finding(context, held, successor, graph));

@@ -51,7 +51,7 @@ bool refused_to_other_thread(const CaptureEvent& event) {
 
 void find_other_threads(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     std::vector<const CaptureEvent*> refused;
     for (const CaptureEvent& event : context.graph(g).events) {
       if (refused_to_other_thread(event)) refused.push_back(&event);

@@ -101,7 +101,7 @@ void add_access(std::vector<Access>& accesses, Access access) {
 Holders holders_of(const RuleContext& context) {
   Holders holders;
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     for (const Touch& touch : context.touches(g)) {
       if (touch.allocation < 0 || touch.place == Touch::Place::Descriptor) continue;
       std::vector<int>& graphs = holders[touch.allocation];

@@ -30,8 +30,9 @@ class RuleContext {
   const GraphSnapshot& graph(int index) const {
     return snapshot.graphs[static_cast<std::size_t>(index)];
   }
-  /// A second capture after a change: compared, never replayed.
-  bool variant(int index) const { return graph(index).variant_of >= 0; }
+  /// A second capture after a change, which is compared and never replayed; or a graph that is
+  /// over.
+  bool left_out(int index) const { return graph(index).variant_of >= 0 || graph(index).over; }
   const SnapshotNode& node(NodeRef ref) const {
     return graph(ref.graph).nodes[static_cast<std::size_t>(ref.node)];
   }

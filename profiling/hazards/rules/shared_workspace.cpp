@@ -224,7 +224,7 @@ void find_shared_workspaces(RuleContext& context, std::vector<Finding>& findings
   if (version.right && !version.corrupt) return;
   std::map<std::uint64_t, std::vector<Use>> uses;
   for (int g = 0; g < context.graphs(); ++g) {
-    if (!context.variant(g)) Uses(context, g).add_to(uses);
+    if (!context.left_out(g)) Uses(context, g).add_to(uses);
   }
   for (const auto& [address, of_address] : uses) {
     if (of_address.size() < 2) continue;

@@ -17,7 +17,7 @@ void find_unfreed_allocations(RuleContext& context, std::vector<Finding>& findin
   };
   std::map<std::uint64_t, Block> blocks;  // by address
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     for (int n = 0; n < static_cast<int>(context.graph(g).nodes.size()); ++n) {
       const NodeRef ref{g, n};
       const NodeParameters& parameters = context.node(ref).parameters;

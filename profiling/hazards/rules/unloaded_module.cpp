@@ -10,7 +10,7 @@ namespace profiling {
 
 void find_unloaded_modules(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     const GraphSnapshot& graph = context.graph(g);
     Finding finding{.rule = "unloaded-module", .hazard = 20, .confidence = Confidence::Likely};
     std::uint64_t first = 0;

@@ -228,7 +228,7 @@ Finding finding_of(const RuleContext& context, int graph, const Allocation* allo
 
 void find_unordered_accesses(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g) || context.too_large_to_order(g)) continue;
+    if (context.left_out(g) || context.too_large_to_order(g)) continue;
     // Without a ledger (-1) memset and copy ranges still count.
     std::map<int, std::vector<const Touch*>> memory;
     for (const Touch& touch : context.touches(g)) {

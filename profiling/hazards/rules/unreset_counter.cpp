@@ -37,7 +37,7 @@ bool is_reset(RuleContext& context, const Counter& counter, int graph, const Tou
 void find_unreset_counters(RuleContext& context, std::vector<Finding>& findings) {
   std::map<int, Counter> counters;
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
+    if (context.left_out(g)) continue;
     for (const Touch& touch : context.touches(g)) {
       const Allocation* allocation = context.allocation(touch.allocation);
       if (allocation == nullptr || allocation->role != engine::AllocationRole::Counter) continue;

@@ -122,7 +122,7 @@ Finding finding_of(const RuleContext& context, int graph, Confidence confidence,
 
 void find_unwaited_edges(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g) || context.too_large_to_order(g)) continue;
+    if (context.left_out(g) || context.too_large_to_order(g)) continue;
     const std::vector<SnapshotEdge>& edges = context.graph(g).edges;
     if (std::all_of(edges.begin(), edges.end(),
                     [](const SnapshotEdge& edge) { return edge.kind == EdgeKind::Full; })) {

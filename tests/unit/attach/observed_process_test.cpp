@@ -131,7 +131,7 @@ TEST_F(Observing, AReleaseAfterTheLastLaunchIsNot) {
   EXPECT_THAT(rules(), ElementsAre());
 }
 
-TEST_F(Observing, ADestroyedGraphStaysOnlyIfItWasLaunchedTooLate) {
+TEST_F(Observing, ADestroyedGraphIsExaminedOnlyIfItWasLaunchedTooLate) {
   allocate(kBlock);
   began(1);
   memset_node(0, kBlock);
@@ -147,7 +147,10 @@ TEST_F(Observing, ADestroyedGraphStaysOnlyIfItWasLaunchedTooLate) {
   read(1);
   spool_.add(spool::GraphDestroyed{.exec = kExec, .launches = 1, .last_launch = spool_.end()});
   release(kBlock);
-  EXPECT_TRUE(snapshot().graphs.empty());
+  const Snapshot made = snapshot();
+  ASSERT_EQ(made.graphs.size(), 1U);
+  EXPECT_TRUE(made.graphs[0].over);
+  EXPECT_TRUE(diagnose(made, {}).empty());
 }
 
 TEST_F(Observing, MemoryOfACaptureIsTheGraphsOwn) {
@@ -262,8 +265,9 @@ TEST_F(Observing, CallsOfOtherThreadsCountInGlobalModeOnly) {
     const std::vector<Finding> findings = diagnose(snapshot(), {});
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].rule, mode == 0 ? "other-thread-in-capture" : "sync-in-capture");
-    if (mode == 0)
+    if (mode == 0) {
       EXPECT_THAT(findings[0].title, HasSubstr("cuMemAlloc of thread 77 \"loader\" was refused"));
+    }
   }
 }
 
