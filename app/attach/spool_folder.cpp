@@ -2,15 +2,35 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 
 #include "app/doctor/opened_report.h"
+#include "app/doctor/report_words.h"
+#include "profiling/power/device_watch.h"
 
 namespace app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kNvmlPatience{1500};
+
+std::uint64_t monotonic_now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void add_hang(profiling::DoctorReport& report, const profiling::ExperimentRecord& record) {
+  const std::string rules = report.conclusion;
+  report.experiments.push_back(record);
+  report.conclusion = fmt::format("In {} {}. {}", record.title,
+                                  symptom_of(record.experiment, record.outcome), rules);
+}
 
 }  // namespace
 
@@ -50,6 +70,29 @@ engine::Status SpoolFolder::follow(bool ended) {
   return {};
 }
 
+bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
+  bool any = false;
+  for (auto& [path, spool] : spools_) {
+    if (spool.reader == nullptr) continue;
+    const profiling::SpoolState& state = spool.reader->state();
+    const std::uint64_t now = monotonic_now();
+    const std::optional<profiling::OpenWait> wait = hanging_wait(state, now, options);
+    const bool same = wait && spool.hang && wait->since == spool.hang->since;
+    if (wait.has_value() != spool.hang.has_value() || (wait && !same)) ++revision_;
+    if (wait && !same) {
+      const profiling::DeviceWatch nvml({.pci_bus_id = spool.process.pci_bus_id()});
+      spool.device = nvml.wait_for_answer(kNvmlPatience);
+    }
+    if (wait) {
+      spool.hang_record = hang_record(spool.process, state, spool.process.snapshot().graphs, *wait,
+                                      now, hang_deadline(state, options), spool.device);
+    }
+    spool.hang = wait;
+    any = any || wait.has_value();
+  }
+  return any;
+}
+
 std::vector<AttachedProcess> SpoolFolder::processes() const {
   std::vector<AttachedProcess> processes;
   for (const auto& [path, spool] : spools_) {
@@ -75,7 +118,10 @@ std::vector<profiling::DoctorReport> SpoolFolder::reports(
   std::vector<profiling::DoctorReport> reports;
   for (const Spool* spool : in_order) {
     profiling::Snapshot snapshot = spool->process.snapshot();
-    if (!snapshot.graphs.empty()) reports.push_back(report_by_rules(std::move(snapshot), facts));
+    if (snapshot.graphs.empty() && !spool->hang) continue;
+    profiling::DoctorReport report = report_by_rules(std::move(snapshot), facts);
+    if (spool->hang) add_hang(report, spool->hang_record);
+    reports.push_back(std::move(report));
   }
   return reports;
 }

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/attach/hang_watch.h"
 #include "engine/model/error.h"
 #include "profiling/attach/observed/observed_process.h"
 #include "profiling/attach/spool/spool_reader.h"
@@ -34,8 +36,12 @@ class SpoolFolder {
   engine::Status follow(bool ended);
 
   std::vector<AttachedProcess> processes() const;
-  /// One report per process that has used CUDA graphs, or tried to; by the rules alone. Its
-  /// processes in the order of their starts.
+  /// Looks for waits that do not end, in processes of this machine that run; asks NVML once for
+  /// each. True while there is one.
+  bool watch_for_hangs(const HangOptions& options);
+
+  /// One report per process that has used CUDA graphs, or tried to, or hangs; by the rules alone.
+  /// Its processes in the order of their starts.
   std::vector<profiling::DoctorReport> reports(
       const std::vector<profiling::LibraryFact>& facts) const;
   /// Changes with everything that can change a report.
@@ -47,6 +53,9 @@ class SpoolFolder {
     profiling::ObservedProcess process;
     std::string unreadable;
     std::uint64_t launches = 0;
+    std::optional<profiling::OpenWait> hang;
+    profiling::ExperimentRecord hang_record;  // with `hang`
+    std::string device;                       // what NVML said when the hang was found
   };
   std::string folder_;
   std::map<std::string, Spool> spools_;  // by path

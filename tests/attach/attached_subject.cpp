@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr const char* kModule = "scale:8,8,4;add:8,8,8;packed:40";
+constexpr const char* kModule = "scale:8,8,4;add:8,8,8;packed:40;spin:8";
 
 class Program {
  public:
@@ -240,6 +240,21 @@ void many_threads(Program& program) {
   healthy(program);
 }
 
+/// The second graph does not end.
+void hangs(Program& program) {
+  CUgraphExec well = program.step(program.memory());
+  program.launch(well, 3);
+  CUfunction function = nullptr;
+  check(program.cu.module_function(&function, program.module, "spin"), "cuModuleGetFunction");
+  CUgraphExec spinning = program.instantiated(program.captured([&] {
+    std::array<void*, 1> arguments = {&program.x};
+    check(program.cu.launch_kernel(function, 1, 1, 1, 32, 1, 1, 0, program.stream, arguments.data(),
+                                   nullptr),
+          "cuLaunchKernel");
+  }));
+  program.launch(spinning);
+}
+
 /// Until it is killed.
 void endless(Program& program) {
   const CUdeviceptr scratch = program.memory();
@@ -270,6 +285,7 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"updated", updated},
     {"node-changed", node_changed},
     {"forked", forked},
+    {"hangs", hangs},
     {"many-threads", many_threads},
     {"endless", endless}};
 

@@ -6,6 +6,7 @@
 // A module's image is text: "scale:8,8,4;fill:8" has two kernels with parameters of these sizes.
 #define __CUDA_API_VERSION_INTERNAL  // declares every version of each function, and renames none
 #include <cuda.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -38,8 +39,10 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
   int launches = 0;
+  bool hangs = false;  // has a kernel named "spin"
 };
 struct CUstream_st {
+  bool hangs = false;
   std::unique_ptr<CUgraph_st> graph;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -123,6 +126,15 @@ CUresult cuDeviceGetName(char* name, int bytes, CUdevice) {
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
   *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice) {
+  std::strncpy(text, "0000:00:00.0", static_cast<std::size_t>(bytes) - 1);
   return CUDA_SUCCESS;
 }
 
@@ -241,6 +253,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
+  while (stream->hangs) usleep(1000);
   const std::lock_guard lock(g_mutex);
   if (!captured(stream)) return CUDA_SUCCESS;
   stream->status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
@@ -373,15 +386,20 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS_v1
 }
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode, CUdeviceptr*) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph, unsigned long long) {
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
   *exec = new CUgraphExec_st;
+  for (const auto& node : graph->nodes) {
+    if (node->type == CU_GRAPH_NODE_TYPE_KERNEL && node->kernel.func->name == "spin")
+      (*exec)->hangs = true;
+  }
   return CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode*, char*, size_t) {
   return cuGraphInstantiateWithFlags(exec, graph, 0);
 }
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream) {
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   ++exec->launches;
+  stream->hangs = stream->hangs || exec->hangs;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {

@@ -130,6 +130,8 @@ std::string_view capture_error_name(std::uint32_t code) {
                                                          : std::string_view();
 }
 
+std::string graph_name(std::uint64_t number) { return fmt::format("graph {}", number); }
+
 std::string ObservedProcess::title() const {
   const std::string name = program_.empty() ? "a program" : program_;
   const std::string rank = rank_ < 0 ? "" : fmt::format(", rank {}", rank_);
@@ -149,6 +151,8 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_process(frame);
     case spool::Kind::Driver:
       return take_driver(frame);
+    case spool::Kind::Device:
+      return take_device(frame);
     case spool::Kind::Library:
       return take_library(frame);
     case spool::Kind::Thread:
@@ -208,10 +212,15 @@ void ObservedProcess::take_process(const SpoolFrame& frame) {
 
 void ObservedProcess::take_driver(const SpoolFrame& frame) {
   spool::Driver driver{};
-  if (!frame.read(driver)) return;
-  device_ = frame.text_after(sizeof driver, 0, driver.device_bytes);
-  driver_ = frame.text_after(sizeof driver, driver.device_bytes, driver.release_bytes);
-  compute_capability_ = fmt::format("{}.{}", driver.capability_major, driver.capability_minor);
+  if (frame.read(driver)) driver_ = frame.text_after(sizeof driver, 0, driver.release_bytes);
+}
+
+void ObservedProcess::take_device(const SpoolFrame& frame) {
+  spool::Device device{};
+  if (!frame.read(device)) return;
+  device_ = frame.text_after(sizeof device, 0, device.name_bytes);
+  pci_bus_id_ = frame.text_after(sizeof device, device.name_bytes, device.pci_bytes);
+  compute_capability_ = fmt::format("{}.{}", device.capability_major, device.capability_minor);
 }
 
 void ObservedProcess::take_library(const SpoolFrame& frame) {
@@ -391,7 +400,7 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
   const std::int64_t launches = snapshot.launches;
   const std::uint64_t last_launch = snapshot.last_launch;
   snapshot = {};
-  snapshot.name = fmt::format("graph {}", began.graph);
+  snapshot.name = graph_name(began.graph);
   snapshot.capture_began = snapshot.capture_ended = frame.position;
   snapshot.launches = began.reason == spool::GraphReason::Updated ? launches : 0;
   snapshot.last_launch = began.reason == spool::GraphReason::Updated ? last_launch : 0;

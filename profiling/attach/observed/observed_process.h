@@ -20,6 +20,9 @@ struct ObservedLibrary {
   std::string version;  // empty = it reports none
 };
 
+/// "graph 3": the name of an instantiated graph, by its number.
+std::string graph_name(std::uint64_t number);
+
 /// One instantiated graph.
 struct ObservedGraph {
   std::uint64_t number = 0;  // counts the process's instantiations from 1
@@ -37,9 +40,12 @@ class ObservedProcess {
   void take(const SpoolState& state);
 
   std::uint32_t process() const { return process_; }
-  int rank() const { return rank_; }  // -1 = none
+  const std::string& pci_bus_id() const { return pci_bus_id_; }  // empty = not known
+  int rank() const { return rank_; }                             // -1 = none
   /// "train.py (process 1234, rank 0)".
   std::string title() const;
+  /// "thread 77 \"loader\"".
+  std::string thread_text(std::uint32_t thread) const;
   std::size_t live_graphs() const { return of_exec_.size(); }
   std::uint64_t graphs_seen() const { return graphs_seen_; }  // destroyed ones too
   std::uint64_t launches() const { return launches_; }        // of all of them
@@ -66,6 +72,7 @@ class ObservedProcess {
 
   void take_process(const SpoolFrame& frame);
   void take_driver(const SpoolFrame& frame);
+  void take_device(const SpoolFrame& frame);
   void take_library(const SpoolFrame& frame);
   void take_thread(const SpoolFrame& frame);
   void take_allocation(const SpoolFrame& frame);
@@ -82,7 +89,6 @@ class ObservedProcess {
   void take_destroyed(const SpoolFrame& frame);
   void take_unloaded(const SpoolFrame& frame);
 
-  std::string thread_text(std::uint32_t thread) const;
   ObservedGraph* find(std::uint64_t number);
   void release(std::uint64_t address, std::uint64_t position);
   /// Fills what the node's type has; `rest` holds a kernel's argument bytes.
@@ -94,6 +100,7 @@ class ObservedProcess {
   int rank_ = -1;
   std::string program_;
   std::string device_;
+  std::string pci_bus_id_;
   std::string compute_capability_;
   std::string driver_;
   std::vector<ObservedLibrary> libraries_;

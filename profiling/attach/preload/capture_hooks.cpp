@@ -5,6 +5,7 @@
 #include "profiling/attach/preload/captures.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/preload/waits.h"
 
 namespace attach {
 namespace {
@@ -77,6 +78,8 @@ using attach::began;
 using attach::ended;
 using attach::noted;
 using attach::real;
+using attach::WaitScope;
+using profiling::spool::WaitCall;
 
 extern "C" {
 
@@ -107,14 +110,20 @@ CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
   return ended(stream, graph, real<&cuStreamEndCapture_ptsz>(stream, graph));
 }
 
-CUresult cuCtxSynchronize() { return noted("cuCtxSynchronize", real<&cuCtxSynchronize>()); }
+CUresult cuCtxSynchronize() {
+  const WaitScope wait(WaitCall::ContextSynchronize);
+  return noted("cuCtxSynchronize", real<&cuCtxSynchronize>());
+}
 CUresult cuCtxSynchronize_v2(CUcontext context) {
+  const WaitScope wait(WaitCall::ContextSynchronize);
   return noted("cuCtxSynchronize", real<&cuCtxSynchronize_v2>(context));
 }
 CUresult cuStreamSynchronize(CUstream stream) {
+  const WaitScope wait(WaitCall::StreamSynchronize, stream);
   return noted("cuStreamSynchronize", real<&cuStreamSynchronize>(stream));
 }
 CUresult cuStreamSynchronize_ptsz(CUstream stream) {
+  const WaitScope wait(WaitCall::StreamSynchronize, stream);
   return noted("cuStreamSynchronize", real<&cuStreamSynchronize_ptsz>(stream));
 }
 CUresult cuStreamQuery(CUstream stream) {
@@ -124,6 +133,7 @@ CUresult cuStreamQuery_ptsz(CUstream stream) {
   return noted("cuStreamQuery", real<&cuStreamQuery_ptsz>(stream));
 }
 CUresult cuEventSynchronize(CUevent event) {
+  const WaitScope wait(WaitCall::EventSynchronize);
   return noted("cuEventSynchronize", real<&cuEventSynchronize>(event));
 }
 CUresult cuEventQuery(CUevent event) { return noted("cuEventQuery", real<&cuEventQuery>(event)); }

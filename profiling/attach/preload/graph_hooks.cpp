@@ -7,6 +7,7 @@
 #include "profiling/attach/preload/graph_walk.h"
 #include "profiling/attach/preload/process.h"
 #include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/preload/waits.h"
 
 namespace attach {
 namespace {
@@ -22,7 +23,9 @@ void* ask_first_version(const char* name, int version, std::uint64_t flags) {
 void* ask_second_version(const char* name, int version, std::uint64_t flags) {
   void* found = nullptr;
   CUdriverProcAddressQueryResult status{};
-  return real<&cuGetProcAddress_v2>(name, &found, version, flags, &status) == CUDA_SUCCESS ? found : nullptr;
+  return real<&cuGetProcAddress_v2>(name, &found, version, flags, &status) == CUDA_SUCCESS
+             ? found
+             : nullptr;
 }
 
 std::uint64_t number(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
@@ -65,6 +68,7 @@ CUresult instantiated(CUgraphExec* exec, CUgraph graph, CUresult result) {
     counter->last_launch.store(0);
     counter->graph.store(of_graph);
   }
+  note_device();
   note_libraries();
   record_graph(of_graph, *exec, graph, GraphReason::Instantiated);
   return result;
@@ -77,7 +81,7 @@ CUresult updated(CUgraphExec exec, CUgraph graph, CUresult result) {
 }
 
 /// Before the launch: it must not seem to come after what follows it.
-void launching(CUgraphExec exec) {
+void launching(CUgraphExec exec, CUstream stream) {
   GraphCounter* counter = counter_of(number(exec));
   if (counter == nullptr) return;
   spool::FileHeader* header = spool_header();
@@ -87,6 +91,7 @@ void launching(CUgraphExec exec) {
       std::memory_order_relaxed);
   counter->last_launch.store(header->end.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);
+  counter->last_stream.store(number(stream), std::memory_order_relaxed);
   counter->launches.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -213,11 +218,13 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  attach::launching(exec);
+  attach::launching(exec, stream);
+  const attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
   return real<&cuGraphLaunch>(exec, stream);
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
-  attach::launching(exec);
+  attach::launching(exec, stream);
+  const attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
   return real<&cuGraphLaunch_ptsz>(exec, stream);
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {

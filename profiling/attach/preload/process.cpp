@@ -95,30 +95,22 @@ std::uint32_t driver_release(char* into, std::size_t most) {
   return 0;
 }
 
+template <class Function>
+bool find(Function& function, const char* symbol) {
+  function = reinterpret_cast<Function>(driver_symbol(symbol));
+  return function != nullptr;
+}
+
 void note_driver() {
-  const auto version =
-      reinterpret_cast<decltype(&cuDriverGetVersion)>(driver_symbol("cuDriverGetVersion"));
-  const auto count =
-      reinterpret_cast<decltype(&cuDeviceGetCount)>(driver_symbol("cuDeviceGetCount"));
-  const auto name = reinterpret_cast<decltype(&cuDeviceGetName)>(driver_symbol("cuDeviceGetName"));
-  const auto attribute =
-      reinterpret_cast<decltype(&cuDeviceGetAttribute)>(driver_symbol("cuDeviceGetAttribute"));
-  char device[256] = {};
   char release[64] = {};
   const std::uint32_t release_bytes = driver_release(release, sizeof release);
-  if (name != nullptr && name(device, sizeof device - 1, 0) != CUDA_SUCCESS) device[0] = '\0';
-  const std::uint32_t device_bytes = text_bytes(device);
-  Frame<spool::Driver> frame(device_bytes + release_bytes);
+  Frame<spool::Driver> frame(release_bytes);
   if (!frame) return;
-  if (version != nullptr) version(&frame->cuda_version);
-  if (count != nullptr) count(&frame->devices);
-  if (attribute != nullptr) {
-    attribute(&frame->capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
-    attribute(&frame->capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
-  }
-  frame->device_bytes = device_bytes;
+  decltype(&cuDriverGetVersion) version = nullptr;
+  decltype(&cuDeviceGetCount) count = nullptr;
+  if (find(version, "cuDriverGetVersion")) version(&frame->cuda_version);
+  if (find(count, "cuDeviceGetCount")) count(&frame->devices);
   frame->release_bytes = release_bytes;
-  frame.append(device, device_bytes);
   frame.append(release, release_bytes);
 }
 
@@ -213,6 +205,34 @@ void child_after_fork() {
 }
 
 }  // namespace
+
+void note_device() {
+  static constinit std::atomic<std::uint32_t> noted_in{0};  // process: a forked child has its own
+  const spool::FileHeader* header = spool_header();
+  if (header == nullptr || noted_in.exchange(header->process) == header->process) return;
+  decltype(&cuCtxGetDevice) current = nullptr;
+  decltype(&cuDeviceGetName) name_of = nullptr;
+  decltype(&cuDeviceGetAttribute) attribute = nullptr;
+  decltype(&cuDeviceGetPCIBusId) bus_of = nullptr;
+  CUdevice device = 0;
+  if (!find(current, "cuCtxGetDevice") || current(&device) != CUDA_SUCCESS) return;
+  char name[256] = {};
+  char bus[64] = {};
+  if (find(name_of, "cuDeviceGetName")) name_of(name, sizeof name - 1, device);
+  if (find(bus_of, "cuDeviceGetPCIBusId")) bus_of(bus, sizeof bus - 1, device);
+  const std::uint32_t name_bytes = text_bytes(name);
+  const std::uint32_t pci_bytes = text_bytes(bus);
+  Frame<spool::Device> frame(name_bytes + pci_bytes);
+  if (!frame) return;
+  if (find(attribute, "cuDeviceGetAttribute")) {
+    attribute(&frame->capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    attribute(&frame->capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  }
+  frame->name_bytes = name_bytes;
+  frame->pci_bytes = pci_bytes;
+  frame.append(name, name_bytes);
+  frame.append(bus, pci_bytes);
+}
 
 void note_libraries() {
   if (spool_header() == nullptr) return;

@@ -9,6 +9,9 @@ namespace attach {
 /// recorded. Later calls do nothing, except in a forked child.
 void start_recording();
 
+/// A frame for the device of the current context, at the first call.
+void note_device();
+
 /// Frames for shared libraries that were loaded since the last call. Versions are asked of the
 /// libraries themselves, by functions that only return a constant.
 void note_libraries();

@@ -64,21 +64,6 @@ bool grow_to(std::uint64_t end) {
   return true;
 }
 
-/// Introduces the calling thread at its first frame.
-std::uint32_t this_thread() {
-  if (t_thread != 0) return t_thread;
-  t_thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  char name[16] = {};
-  prctl(PR_GET_NAME, name);
-  const std::uint32_t bytes = text_bytes(name);
-  Frame<spool::Thread> frame(bytes);
-  if (frame) {
-    frame->name_bytes = bytes;
-    frame.append(name, bytes);
-  }
-  return t_thread;
-}
-
 }  // namespace
 
 std::uint64_t now() { return clock_ns(CLOCK_MONOTONIC); }
@@ -143,6 +128,20 @@ void forget_spool() {
   g_spool.growing.clear();
   t_thread = 0;
   g_header.store(nullptr, std::memory_order_release);
+}
+
+std::uint32_t this_thread() {
+  if (t_thread != 0) return t_thread;
+  t_thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  char name[16] = {};
+  prctl(PR_GET_NAME, name);
+  const std::uint32_t bytes = text_bytes(name);
+  Frame<spool::Thread> frame(bytes);
+  if (frame) {
+    frame->name_bytes = bytes;
+    frame.append(name, bytes);
+  }
+  return t_thread;
 }
 
 spool::FrameHeader* reserve(spool::Kind kind, std::size_t bytes) {

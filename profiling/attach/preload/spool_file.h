@@ -25,6 +25,9 @@ spool::FileHeader* spool_header();
 /// Nanoseconds on CLOCK_MONOTONIC.
 std::uint64_t now();
 
+/// Its id. Introduces the thread with a frame at its first call.
+std::uint32_t this_thread();
+
 /// Room for a frame with `bytes` of payload; null = nothing is recorded, or the file is full
 /// (counted).
 spool::FrameHeader* reserve(spool::Kind kind, std::size_t bytes);

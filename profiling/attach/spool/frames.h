@@ -24,6 +24,7 @@ inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::size_t kLiveGraphs =
     2048;  // executable graphs whose launches are counted at the same time
 inline constexpr std::size_t kRecentLaunches = 4096;      // whose order is kept
+inline constexpr std::size_t kWaits = 256;                // threads that wait at the same time
 inline constexpr std::uint32_t kMaxText = 1U << 16;       // bytes of one name
 inline constexpr std::uint32_t kMaxArguments = 1U << 16;  // bytes of one kernel's arguments
 inline constexpr std::uint32_t kMaxFrame = 1U << 20;      // bytes of one frame
@@ -34,6 +35,24 @@ struct GraphCounter {
   std::atomic<std::uint64_t> graph;  // GraphBegan::graph
   std::atomic<std::uint64_t> launches;
   std::atomic<std::uint64_t> last_launch;  // position; 0 = never
+  std::atomic<std::uint64_t> last_stream;
+};
+
+/// Calls that may wait for the device. Their names are what people know: the runtime's calls end in
+/// the same ones.
+enum class WaitCall : std::uint32_t {
+  StreamSynchronize,
+  EventSynchronize,
+  ContextSynchronize,
+  GraphLaunch
+};
+
+/// A call of one thread that has not returned.
+struct Wait {
+  std::atomic<std::uint32_t> thread;  // 0 = unused
+  std::atomic<WaitCall> call;
+  std::atomic<std::uint64_t> since;   // nanoseconds on CLOCK_MONOTONIC; 0 = being filled
+  std::atomic<std::uint64_t> stream;  // 0 = none, or the default one
 };
 
 struct FileHeader {
@@ -51,6 +70,8 @@ struct FileHeader {
   std::atomic<std::uint32_t> launches;     // of all graphs: entries ever written to recent_launches
   std::atomic<std::uint32_t> recent_launches[kRecentLaunches];  // ring of GraphBegan::graph
   GraphCounter graphs[kLiveGraphs];
+  std::atomic<std::uint64_t> longest_wait;  // nanoseconds, of those that have returned
+  Wait waits[kWaits];
 };
 
 enum class Kind : std::uint16_t {
@@ -71,6 +92,7 @@ enum class Kind : std::uint16_t {
   NodeChanged,
   GraphDestroyed,
   ModuleUnloaded,
+  Device,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -113,10 +135,17 @@ struct Driver {
   static constexpr Kind kKind = Kind::Driver;
   std::int32_t cuda_version;  // 13000
   std::int32_t devices;
-  std::int32_t capability_major;  // of device 0
-  std::int32_t capability_minor;
-  std::uint32_t device_bytes;   // name of device 0
   std::uint32_t release_bytes;  // the driver's own version, "580.159.04"
+  std::uint32_t unused;
+};
+
+/// Of the context in which the first graph was instantiated.
+struct Device {
+  static constexpr Kind kKind = Kind::Device;
+  std::int32_t capability_major;
+  std::int32_t capability_minor;
+  std::uint32_t name_bytes;
+  std::uint32_t pci_bytes;  // "0000:1b:00.0"
 };
 
 /// A shared library that was found in the process, with the version it reports itself.
@@ -310,7 +339,7 @@ struct ModuleUnloaded {
   std::uint64_t module;  // CUmodule or CUlibrary
 };
 
-static_assert(sizeof(FrameHeader) == 32 && sizeof(GraphCounter) == 32 && sizeof(Node) == 88);
+static_assert(sizeof(FrameHeader) == 32 && sizeof(GraphCounter) == 40 && sizeof(Node) == 88);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace profiling::spool

@@ -88,15 +88,28 @@ engine::Status SpoolReader::read_header() {
             .lost_frames = number(offsetof(spool::FileHeader, lost_frames), k64),
             .ended = number(offsetof(spool::FileHeader, ended), k32) != 0,
             .graphs = {},
-            .recent_launches = {}};
+            .recent_launches = {},
+            .waits = {},
+            .longest_wait = number(offsetof(spool::FileHeader, longest_wait), k64)};
   for (std::size_t slot = 0; slot < spool::kLiveGraphs; ++slot) {
     const std::size_t at = offsetof(spool::FileHeader, graphs) + slot * sizeof(spool::GraphCounter);
     const GraphLaunches counted{
         .exec = number(at + offsetof(spool::GraphCounter, exec), k64),
         .graph = number(at + offsetof(spool::GraphCounter, graph), k64),
         .launches = number(at + offsetof(spool::GraphCounter, launches), k64),
-        .last_launch = number(at + offsetof(spool::GraphCounter, last_launch), k64)};
+        .last_launch = number(at + offsetof(spool::GraphCounter, last_launch), k64),
+        .last_stream = number(at + offsetof(spool::GraphCounter, last_stream), k64)};
     if (counted.exec != 0 && counted.graph != 0) state_.graphs.push_back(counted);
+  }
+  for (std::size_t slot = 0; slot < spool::kWaits; ++slot) {
+    const std::size_t at = offsetof(spool::FileHeader, waits) + slot * sizeof(spool::Wait);
+    const OpenWait wait{
+        .thread = number(at + offsetof(spool::Wait, thread), k32),
+        .call = static_cast<spool::WaitCall>(number(at + offsetof(spool::Wait, call), k32)),
+        .since = number(at + offsetof(spool::Wait, since), k64),
+        .stream = number(at + offsetof(spool::Wait, stream), k64)};
+    const bool known = wait.call <= spool::WaitCall::GraphLaunch;
+    if (wait.thread != 0 && wait.since != 0 && known) state_.waits.push_back(wait);
   }
   const std::uint32_t launches = number(offsetof(spool::FileHeader, launches), k32);
   const std::uint32_t kept = std::min<std::uint32_t>(launches, spool::kRecentLaunches);

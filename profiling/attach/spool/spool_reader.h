@@ -42,6 +42,15 @@ struct GraphLaunches {
   std::uint64_t graph = 0;
   std::uint64_t launches = 0;
   std::uint64_t last_launch = 0;  // position
+  std::uint64_t last_stream = 0;
+};
+
+/// A call that had not returned when the header was read.
+struct OpenWait {
+  std::uint32_t thread = 0;
+  spool::WaitCall call = {};
+  std::uint64_t since = 0;   // nanoseconds on CLOCK_MONOTONIC of that machine
+  std::uint64_t stream = 0;  // 0 = none, or the default one
 };
 
 /// What the file's header says, besides frames.
@@ -53,6 +62,8 @@ struct SpoolState {
   bool ended = false;                          // by itself: a killed process never says so
   std::vector<GraphLaunches> graphs;           // with a launch counter
   std::vector<std::uint32_t> recent_launches;  // graph numbers, oldest first
+  std::vector<OpenWait> waits;
+  std::uint64_t longest_wait = 0;  // nanoseconds, of those that have returned
 };
 
 class SpoolReader {

@@ -1,0 +1,116 @@
+#include "app/attach/hang_watch.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "engine/model/counted.h"
+
+namespace app {
+namespace {
+
+constexpr double kFactor = 20;
+constexpr double kLeastSeconds = 10;
+constexpr double kMostSeconds =
+    60;  // ranks wait for each other while one of them saves a checkpoint
+
+double seconds(std::uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
+
+double waited(const profiling::OpenWait& wait, std::uint64_t now) {
+  return now > wait.since ? seconds(now - wait.since) : 0;
+}
+
+std::string_view name_of_call(profiling::spool::WaitCall call) {
+  using Call = profiling::spool::WaitCall;
+  switch (call) {
+    case Call::StreamSynchronize:
+      return "cudaStreamSynchronize";
+    case Call::EventSynchronize:
+      return "cudaEventSynchronize";
+    case Call::ContextSynchronize:
+      return "cudaDeviceSynchronize";
+    case Call::GraphLaunch:
+      break;
+  }
+  return "cudaGraphLaunch";
+}
+
+bool names_stream(const profiling::OpenWait& wait) {
+  return wait.call == profiling::spool::WaitCall::StreamSynchronize ||
+         wait.call == profiling::spool::WaitCall::GraphLaunch;
+}
+
+/// The graph whose launch is the newest, on the stream that is waited for if there is one; null =
+/// none was launched.
+const profiling::GraphLaunches* suspect(const profiling::SpoolState& state,
+                                        const profiling::OpenWait& wait) {
+  const profiling::GraphLaunches* newest = nullptr;
+  const auto newer = [&](const profiling::GraphLaunches& graph) {
+    return graph.launches > 0 && (newest == nullptr || graph.last_launch > newest->last_launch);
+  };
+  for (const profiling::GraphLaunches& graph : state.graphs) {
+    if (names_stream(wait) && graph.last_stream != wait.stream) continue;
+    if (newer(graph)) newest = &graph;
+  }
+  return newest;
+}
+
+}  // namespace
+
+double hang_deadline(const profiling::SpoolState& state, const HangOptions& options) {
+  if (options.after_seconds > 0) return options.after_seconds;
+  return std::clamp(kFactor * seconds(state.longest_wait), kLeastSeconds, kMostSeconds);
+}
+
+std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& state,
+                                                std::uint64_t now, const HangOptions& options) {
+  const auto longest = std::ranges::min_element(state.waits, {}, &profiling::OpenWait::since);
+  if (longest == state.waits.end() || waited(*longest, now) < hang_deadline(state, options))
+    return std::nullopt;
+  return *longest;
+}
+
+profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& process,
+                                        const profiling::SpoolState& state,
+                                        const std::vector<profiling::GraphSnapshot>& graphs,
+                                        const profiling::OpenWait& wait, std::uint64_t now,
+                                        double deadline_seconds, const std::string& device) {
+  profiling::ExperimentRecord record;
+  record.title = "the program itself";
+  record.outcome.verdict = profiling::Verdict::Hung;
+  record.outcome.seconds = waited(wait, now);
+  profiling::Stall& stall = record.outcome.stall.emplace_back();
+  stall.waited_seconds = waited(wait, now);
+  stall.deadline_seconds = deadline_seconds;
+  stall.kind = wait.call == profiling::spool::WaitCall::GraphLaunch
+                   ? profiling::StallKind::HostBlocked
+                   : profiling::StallKind::Unknown;
+  const profiling::GraphLaunches* launched = suspect(state, wait);
+  if (launched != nullptr) {
+    const std::string name = profiling::graph_name(launched->graph);
+    const auto graph = std::ranges::find(graphs, name, &profiling::GraphSnapshot::name);
+    stall.graph = graph == graphs.end() ? 0 : static_cast<int>(graph - graphs.begin());
+    stall.replay =
+        static_cast<int>(std::min<std::uint64_t>(launched->launches, profiling::kMaxReplays));
+    stall.evidence =
+        fmt::format("{} is the last graph launched {}, for the {}. time. ", name,
+                    names_stream(wait) ? "on the stream that is waited for" : "by the process",
+                    launched->launches);
+  } else {
+    record.experiment.graph = false;
+    stall.evidence = names_stream(wait) ? "No graph was launched on the stream that is waited for. "
+                                        : "No graph was launched. ";
+  }
+  record.experiment.replays = std::min(stall.replay, profiling::kMaxExperimentReplays);
+  record.experiment.markers = false;
+  for (const profiling::OpenWait& one : state.waits) {
+    stall.evidence +=
+        fmt::format("{} has been in {} for {:.1f} s. ", process.thread_text(one.thread),
+                    name_of_call(one.call), waited(one, now));
+  }
+  stall.evidence += device;
+  return record;
+}
+
+}  // namespace app

@@ -1,0 +1,35 @@
+// A process that makes no progress: some thread has been in a call that waits for the device for
+// longer than its deadline. Seen from outside, so the program is left as it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "profiling/attach/observed/observed_process.h"
+#include "profiling/attach/spool/spool_reader.h"
+#include "profiling/hazards/model/doctor_report.h"
+
+namespace app {
+
+struct HangOptions {
+  double after_seconds = 0;  // deadline of a wait; 0 = from the waits that have returned
+};
+
+/// 20 times the longest wait that has returned, at least 10 s and at most 60 s; the option wins.
+double hang_deadline(const profiling::SpoolState& state, const HangOptions& options);
+
+/// The wait that has been under way for the longest, if that is past the deadline. `now`:
+/// nanoseconds on this machine's CLOCK_MONOTONIC, so the process must run here.
+std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& state,
+                                                std::uint64_t now, const HangOptions& options);
+
+/// What is known about it: the graph that was last launched on the stream (for calls without a
+/// stream, last of all), which threads wait in which calls, and what `device` says of the device
+/// ("NVML: busy 100 %...", may be empty). `graphs`: of the process's snapshot, in its order.
+profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& process,
+                                        const profiling::SpoolState& state,
+                                        const std::vector<profiling::GraphSnapshot>& graphs,
+                                        const profiling::OpenWait& wait, std::uint64_t now,
+                                        double deadline_seconds, const std::string& device);
+
+}  // namespace app

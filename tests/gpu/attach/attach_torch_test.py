@@ -1,0 +1,76 @@
+"""`expertscope attach` on real PyTorch programs (torch_programs.py): the healthy ones compute the same and give nothing
+above "possible"; each faulty one gives the finding that its name asks for.
+
+Arguments: expertscope. Takes about three minutes on 16 cores; ATTACH_PROGRAMS=graph-mlp chooses by prefix.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch_programs
+
+HERE = pathlib.Path(__file__).parent
+LIMIT_SECONDS = 240
+
+
+def run(command, folder):
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, env=environment)
+
+
+def checksum(text):
+    return [line for line in text.splitlines() if line.startswith("checksum")]
+
+
+def fault_of(program, name):
+    """Why the test fails for this program; empty = it passes."""
+    python = [sys.executable, str(HERE / "torch_programs.py"), name]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        attached = run([program, "attach", "--json", "--folder", str(folder), "--", *python], folder)
+        if attached.returncode not in (0, 1):
+            return f"exit code {attached.returncode}: {attached.stderr[-800:]}"
+        findings = [finding for report in json.loads(attached.stdout) for finding in report["findings"]]
+        serious = sorted({finding["rule"] for finding in findings if finding["confidence"] != "possible"})
+        if name in torch_programs.FAULTY:
+            return "" if serious == [torch_programs.FAULTY[name]] else f"found {serious}"
+        if serious:
+            return "found " + "; ".join(finding["title"] for finding in findings)
+        plain = run(python, folder)
+        same = checksum(plain.stdout) == checksum(attached.stderr) and checksum(plain.stdout)
+        return "" if same else f"computes {checksum(attached.stderr)} instead of {checksum(plain.stdout)}"
+
+
+def missing():
+    """Why these programs cannot run here; empty = they can."""
+    try:
+        import torch
+    except ImportError:
+        return f"{sys.executable} cannot import torch (Python3_EXECUTABLE chooses another)"
+    return "" if torch.cuda.is_available() else "there is no GPU that PyTorch can use"
+
+
+def main():
+    if reason := missing():
+        print("skipped:", reason)
+        return 0
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    wanted = os.environ.get("ATTACH_PROGRAMS", "")
+    names = [name for name in torch_programs.healthy() + list(torch_programs.FAULTY) if name.startswith(wanted)]
+    with concurrent.futures.ThreadPoolExecutor(min(10, os.cpu_count())) as pool:
+        faults = list(pool.map(lambda name: fault_of(program, name), names))
+    for name, fault in zip(names, faults):
+        if fault:
+            print(f"{name}: {fault}")
+    failed = sum(1 for fault in faults if fault)
+    print(f"{len(names) - failed} of {len(names)} programs passed")
+    return 1 if failed or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

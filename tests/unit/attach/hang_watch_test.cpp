@@ -1,0 +1,74 @@
+#include "app/attach/hang_watch.h"
+
+#include <gmock/gmock.h>
+
+namespace app {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+profiling::SpoolState waiting(std::uint64_t since_seconds, std::uint64_t stream = 7) {
+  profiling::SpoolState state;
+  state.waits.push_back({.thread = 12,
+                         .call = profiling::spool::WaitCall::StreamSynchronize,
+                         .since = since_seconds * kSecond,
+                         .stream = stream});
+  return state;
+}
+
+TEST(HangWatch, TheDeadlineFollowsTheWaitsSoFar) {
+  profiling::SpoolState state;
+  EXPECT_DOUBLE_EQ(hang_deadline(state, {}), 10);
+  state.longest_wait = 2 * kSecond;
+  EXPECT_DOUBLE_EQ(hang_deadline(state, {}), 40);
+  state.longest_wait = 100 * kSecond;
+  EXPECT_DOUBLE_EQ(hang_deadline(state, {}), 60);
+  EXPECT_DOUBLE_EQ(hang_deadline(state, {.after_seconds = 3}), 3);
+}
+
+TEST(HangWatch, TheOldestWaitCounts) {
+  profiling::SpoolState state = waiting(100);
+  state.waits.push_back(state.waits.front());
+  state.waits.back().since = 95 * kSecond;
+  EXPECT_FALSE(hanging_wait(state, 104 * kSecond, {}).has_value());
+  const auto wait = hanging_wait(state, 106 * kSecond, {});
+  ASSERT_TRUE(wait.has_value());
+  EXPECT_EQ(wait->since, 95 * kSecond);
+  EXPECT_FALSE(
+      hanging_wait(state, 50 * kSecond, {}).has_value());  // a clock that another machine wrote
+}
+
+TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
+  profiling::SpoolState state = waiting(100);
+  state.graphs = {{.exec = 1, .graph = 1, .launches = 5, .last_launch = 50, .last_stream = 7},
+                  {.exec = 2, .graph = 2, .launches = 9, .last_launch = 90, .last_stream = 8},
+                  {.exec = 3, .graph = 3, .launches = 4, .last_launch = 40, .last_stream = 7}};
+  std::vector<profiling::GraphSnapshot> graphs(3);
+  for (std::size_t g = 0; g < 3; ++g) graphs[g].name = profiling::graph_name(3 - g);
+  const profiling::ObservedProcess process;
+  profiling::ExperimentRecord record =
+      hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, "NVML: busy.");
+  ASSERT_EQ(record.outcome.stall.size(), 1U);
+  EXPECT_EQ(record.outcome.stall[0].graph, 2);  // "graph 1"
+  EXPECT_EQ(record.outcome.stall[0].replay, 5);
+  EXPECT_DOUBLE_EQ(record.outcome.stall[0].waited_seconds, 30);
+  EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("NVML: busy."));
+  // A wait for the whole device may be for any stream.
+  state.waits[0].call = profiling::spool::WaitCall::ContextSynchronize;
+  record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, "");
+  EXPECT_EQ(record.outcome.stall[0].graph, 1);  // "graph 2"
+}
+
+TEST(HangWatch, WithoutAGraphItIsALaunchThatHangs) {
+  const profiling::SpoolState state = waiting(1);
+  const profiling::ExperimentRecord record =
+      hang_record({}, state, {}, state.waits[0], 20 * kSecond, 10, "");
+  EXPECT_FALSE(record.experiment.graph);
+  EXPECT_EQ(record.outcome.stall[0].replay, 0);
+  EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("No graph was launched on the stream"));
+}
+
+}  // namespace
+}  // namespace app
