@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "app/protocol/paths.h"
@@ -152,6 +153,17 @@ std::optional<std::string> AttachedProgram::ended() {
                                            ::strsignal(WTERMSIG(status)))
                              : fmt::format("ended with exit code {}", WEXITSTATUS(status));
   return end_;
+}
+
+void AttachedProgram::end() {
+  constexpr std::chrono::seconds kPatience{5};
+  if (ended()) return;
+  ::kill(pid_, SIGTERM);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!ended() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  if (!ended()) ::kill(pid_, SIGKILL);
 }
 
 }  // namespace app

@@ -37,6 +37,9 @@ class AttachedProgram {
   pid_t pid() const { return pid_; }
   /// "ended with exit code 0", "was killed by signal 9 (Killed)"; none while it runs.
   std::optional<std::string> ended();
+  /// Asks it to end, and kills it if it has not after five seconds. A process that waits for a
+  /// device that hangs ends only when it is killed.
+  void end();
 
  private:
   explicit AttachedProgram(pid_t pid) : pid_(pid) {}

@@ -37,6 +37,8 @@ struct AttachCommand {
   AttachOptions program;
   std::string read;  // a folder of spools instead of a command
   std::uint64_t spool_megabytes = 0;
+  HangOptions hang;
+  bool end_on_hang = false;
   bool json = false;
   ReportFiles files;
 };
@@ -46,6 +48,9 @@ class FindingLines {
  public:
   void show(const std::vector<profiling::DoctorReport>& reports) {
     for (const profiling::DoctorReport& report : reports) {
+      for (const profiling::ExperimentRecord& record : report.experiments) {
+        for (const profiling::Stall& stall : record.outcome.stall) show_hang(report, stall);
+      }
       for (const profiling::Finding& finding : report.findings) {
         // Titles count the nodes and name the memory, so that each is said once.
         if (!said_.insert(report.snapshot.subject + '\n' + finding.rule + '\n' + finding.title)
@@ -58,6 +63,12 @@ class FindingLines {
   }
 
  private:
+  void show_hang(const profiling::DoctorReport& report, const profiling::Stall& stall) {
+    if (!said_.insert(report.snapshot.subject + "\nhang").second) return;
+    print(stderr, "expertscope: {}: no progress for {:.0f} s. {}\n", report.snapshot.subject,
+          stall.waited_seconds, stall.evidence);
+  }
+
   std::set<std::string> said_;
 };
 
@@ -131,9 +142,15 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     if (Clock::now() < next) continue;
     const Clock::time_point began = Clock::now();
-    if (!spools.follow(false).ok() || spools.revision() == examined) continue;
+    if (!spools.follow(false).ok()) continue;
+    const bool hangs = spools.watch_for_hangs(options.hang);
+    if (spools.revision() == examined) continue;
     examined = spools.revision();
     lines.show(spools.reports(facts));
+    if (hangs && options.end_on_hang) {
+      print(stderr, "expertscope: ending {} because it hangs\n", options.program.command.front());
+      program.end();
+    }
     // A graph of ten thousand nodes takes seconds to examine: at most a tenth of one core.
     next = Clock::now() +
            std::max<Clock::duration>(std::chrono::milliseconds(500), 9 * (Clock::now() - began));
@@ -167,7 +184,7 @@ void add_attach_command(CLI::App& program, Action& chosen) {
       *program.add_subcommand("attach",
                               "Run any program and find out what is wrong with its CUDA graphs: "
                               "expertscope attach -- python train.py\n"
-                              "Exit code 0: healthy, 1: findings, 3: could not run");
+                              "Exit code 0: healthy, 1: findings, 2: a hang, 3: could not run");
   const auto options = std::make_shared<AttachCommand>();
   command
       .add_option("command", options->program.command, "The program and its arguments, after --")
@@ -196,6 +213,15 @@ void add_attach_command(CLI::App& program, Action& chosen) {
                   "Examine the record in this folder instead of running a program")
       ->option_text("FOLDER")
       ->check(existing_folder());
+  command
+      .add_option("--hang-after", options->hang.after_seconds,
+                  "A thread that waits for the device for this long hangs (default: 20 times the "
+                  "longest wait so far, "
+                  "10 s to 60 s)")
+      ->option_text("SECONDS")
+      ->check(at_least(0));
+  command.add_flag("--end-on-hang", options->end_on_hang,
+                   "End the program when it hangs, once its state is known (default: leave it)");
   command.add_flag(
       "--json", options->json,
       "Print the reports as JSON, one per process; the program's own output goes to stderr");

@@ -75,6 +75,7 @@ class Attach(unittest.TestCase):
     def test_a_forked_child_has_its_own_record(self):
         reports, _ = self.attach(command("forked"), expect=1)
         self.assertEqual([len(report["findings"]) for report in reports], [0, 1])
+        self.assertEqual(reports[1]["snapshot"]["graphs"][0]["name"], "graph 1")  # its own first one
 
     def test_arguments_and_edges_are_read(self):
         reports, _ = self.attach(command("freed"), expect=1)
@@ -111,6 +112,20 @@ class Attach(unittest.TestCase):
         report, = json.loads(out)
         self.assertEqual([one["rule"] for one in report["findings"]], ["freed-memory"])
 
+    def test_a_hang_is_found_and_the_program_ended_if_asked(self):
+        reports, err = self.attach(command("hangs"), "--hang-after", "1", "--end-on-hang", expect=2)
+        stall, = reports[0]["experiments"][0]["outcome"]["stall"]
+        self.assertEqual(reports[0]["snapshot"]["graphs"][stall["graph"]]["name"], "graph 2")
+        self.assertIn("cudaStreamSynchronize", stall["evidence"])
+        self.assertIn("graph 2 is the last graph launched", stall["evidence"])
+        self.assertGreaterEqual(stall["waited_seconds"], 1)
+        self.assertIn("no progress for", err)
+        self.assertIn("was killed by signal", err)
+
+    def test_short_waits_are_no_hang(self):
+        reports, _ = self.attach(command("many-threads"), "--hang-after", "5", expect=0)
+        self.assertEqual(reports[0]["experiments"], [])
+
     def test_programs_without_cuda_are_left_alone(self):
         text = "import ctypes, json; print(json.dumps(len(ctypes.CDLL(None).dlsym.__name__)))"
         done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--", sys.executable, "-c", text],
@@ -120,8 +135,8 @@ class Attach(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder.name), [])
 
     def test_a_full_spool_is_said_and_the_program_goes_on(self):
-        reports, err = self.attach(command("many-threads"), "--spool-limit", "4", expect=0)
-        self.assertEqual(reports, [])
+        reports, err = self.attach(command("many-frames"), "--spool-limit", "4", expect=0)
+        self.assertIn("records are missing", err)
         done = subprocess.run([PROGRAM, "attach", "--folder", "/dev/null/none", "--", "true"], capture_output=True,
                               text=True, timeout=60)
         self.assertNotEqual(done.returncode, 0)

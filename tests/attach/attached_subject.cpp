@@ -240,6 +240,16 @@ void many_threads(Program& program) {
   healthy(program);
 }
 
+/// More than four megabytes of frames.
+void many_frames(Program& program) {
+  for (int i = 0; i < 40'000; ++i) {
+    CUdeviceptr address = 0;
+    check(program.cu.mem_alloc(&address, 4096), "cuMemAlloc");
+    check(program.cu.mem_free(address), "cuMemFree");
+  }
+  healthy(program);
+}
+
 /// The second graph does not end.
 void hangs(Program& program) {
   CUgraphExec well = program.step(program.memory());
@@ -286,6 +296,7 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"node-changed", node_changed},
     {"forked", forked},
     {"hangs", hangs},
+    {"many-frames", many_frames},
     {"many-threads", many_threads},
     {"endless", endless}};
 

@@ -46,7 +46,6 @@ class ObservedProcess {
   std::string title() const;
   /// "thread 77 \"loader\"".
   std::string thread_text(std::uint32_t thread) const;
-  std::size_t live_graphs() const { return of_exec_.size(); }
   std::uint64_t graphs_seen() const { return graphs_seen_; }  // destroyed ones too
   std::uint64_t launches() const { return launches_; }        // of all of them
   std::uint64_t lost_frames() const { return lost_frames_; }
