@@ -88,7 +88,9 @@ void add_finding(const DoctorReport& report, std::size_t number, Document& docum
   document.fact("rule", fmt::format("{}, hazard {}", finding.rule, finding.hazard));
   std::vector<std::string> nodes;
   for (const profiling::NodeRef node : finding.nodes) {
-    nodes.push_back(node_title(report.snapshot, node));
+    const std::string captured_at = capture_place(report.snapshot, node);
+    nodes.push_back(node_title(report.snapshot, node) +
+                    (captured_at.empty() ? "" : ", captured at " + captured_at));
   }
   if (!nodes.empty()) document.fact("nodes", fmt::format("{}", fmt::join(nodes, "\n")));
   if (!finding.missing_order.empty()) document.fact("missing", finding.missing_order);

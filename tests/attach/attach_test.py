@@ -83,6 +83,21 @@ class Attach(unittest.TestCase):
         self.assertEqual([node["name"] for node in graph["nodes"]], ["memset", "scale", "scale"])
         self.assertEqual([(edge["from"], edge["to"]) for edge in graph["edges"]], [(0, 1), (1, 2)])
         self.assertEqual(reports[0]["snapshot"]["device"], "Stub device")
+        self.assertIn("attached_subject", graph["nodes"][1]["captured_at"])  # compiled code
+
+    def test_nodes_know_who_captured_them(self):
+        script = str(pathlib.Path(__file__).with_name("python_subject.py"))
+        reports, _ = self.attach([sys.executable, script, "held"], expect=1)
+        self.assertIn("python_subject.py (process", reports[0]["snapshot"]["subject"])
+        places = [node["captured_at"] for node in reports[0]["snapshot"]["graphs"][0]["nodes"]]
+        lines = pathlib.Path(script).read_text().splitlines()
+        first = 1 + next(at for at, line in enumerate(lines) if "cuMemsetD8Async" in line)
+        self.assertRegex(places[0], rf"^python_subject.py:{first} clear, called by python_subject.py:\d+ step, called by ")
+        self.assertEqual(len(set(places)), 2)  # two lines of step()
+        self.setUp()
+        reports, _ = self.attach([sys.executable, script, "free"], expect=1)  # without the lock: no Python stack
+        for node in reports[0]["snapshot"]["graphs"][0]["nodes"]:
+            self.assertNotIn("python_subject.py", node["captured_at"])
 
     def test_only_and_rank_choose_processes(self):
         reports, _ = self.attach(command("freed"), "--only", "another.py", expect=0)

@@ -43,6 +43,7 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   bool hangs = false;
+  CUgraphNode newest = nullptr;  // what a query of the capture points to
   std::unique_ptr<CUgraph_st> graph;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -280,6 +281,24 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
 }
 CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status) {
   return cuStreamIsCapturing(stream, status);
+}
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                   CUgraph* graph, const CUgraphNode** nodes,
+                                   const CUgraphEdgeData** edges, size_t* count) {
+  const std::lock_guard lock(g_mutex);
+  *status = captured(stream) ? stream->status : CU_STREAM_CAPTURE_STATUS_NONE;
+  *id = 1;
+  *graph = stream->graph.get();
+  *edges = nullptr;
+  *count = captured(stream) && !stream->graph->nodes.empty() ? 1 : 0;
+  if (*count == 1) stream->newest = stream->graph->nodes.back().get();
+  *nodes = &stream->newest;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream stream, CUstreamCaptureStatus* status,
+                                        cuuint64_t* id, CUgraph* graph, const CUgraphNode** nodes,
+                                        const CUgraphEdgeData** edges, size_t* count) {
+  return cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, edges, count);
 }
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   const std::lock_guard lock(g_mutex);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "profiling/attach/observed/stack_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/snapshot/accesses.h"
 #include "profiling/hazards/snapshot/node_order.h"
@@ -19,6 +20,7 @@ constexpr std::size_t kMostFailures = 100;    // captures that failed
 constexpr std::size_t kMostLibraries = 4096;
 constexpr std::size_t kMostFunctions = 1 << 20;
 constexpr std::size_t kMostOpenCaptures = 4096;
+constexpr std::size_t kMostStacks = 1 << 18;
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -183,6 +185,10 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_destroyed(frame);
     case spool::Kind::ModuleUnloaded:
       return take_unloaded(frame);
+    case spool::Kind::Address:
+      return take_address(frame);
+    case spool::Kind::Stack:
+      return take_stack(frame);
   }
 }
 
@@ -488,6 +494,8 @@ void ObservedProcess::take_node(const SpoolFrame& frame) {
   graph->handles.push_back(node.node);
   graph->modules.push_back(0);
   to.parent = node.parent;
+  if (const auto stack = stacks_.find(node.node); stack != stacks_.end())
+    to.captured_at = stack->second;
   const std::size_t bytes = node.type == 0 ? node.kernel.argument_bytes : 0;
   fill_node(node, frame.after(sizeof node, 0, bytes), to, graph->modules.back());
 }
@@ -645,6 +653,38 @@ void ObservedProcess::take_unloaded(const SpoolFrame& frame) {
   }
   std::erase_if(functions_,
                 [&](const auto& known) { return known.second.module == unloaded.module; });
+}
+
+// ---- Stacks ------------------------------------------------------------------------------------
+
+void ObservedProcess::take_address(const SpoolFrame& frame) {
+  spool::Address address{};
+  if (!frame.read(address) || addresses_.size() >= kMostStacks) return;
+  addresses_[address.address] = native_call(
+      frame.text_after(sizeof address, 0, address.module_bytes),
+      frame.text_after(sizeof address, address.module_bytes, address.symbol_bytes), address.offset);
+}
+
+void ObservedProcess::take_stack(const SpoolFrame& frame) {
+  spool::Stack stack{};
+  if (!frame.read(stack)) return;
+  if (stacks_.size() >= kMostStacks)
+    stacks_.clear();  // of captures whose graphs were read long ago
+  const std::size_t address_bytes = std::size_t{stack.addresses} * sizeof(std::uint64_t);
+  std::string words =
+      python_words(frame.text_after(sizeof stack, address_bytes, stack.python_bytes));
+  if (words.empty()) {
+    std::vector<std::string> calls;
+    const std::span<const std::byte> addresses = frame.after(sizeof stack, 0, address_bytes);
+    for (std::size_t at = 0; at < addresses.size(); at += sizeof(std::uint64_t)) {
+      std::uint64_t address = 0;
+      std::memcpy(&address, addresses.data() + at, sizeof address);
+      if (const auto known = addresses_.find(address); known != addresses_.end())
+        calls.push_back(known->second);
+    }
+    words = native_words(calls);
+  }
+  stacks_[stack.node] = std::move(words);
 }
 
 }  // namespace profiling

@@ -87,6 +87,8 @@ class ObservedProcess {
   void take_change(const SpoolFrame& frame);
   void take_destroyed(const SpoolFrame& frame);
   void take_unloaded(const SpoolFrame& frame);
+  void take_address(const SpoolFrame& frame);
+  void take_stack(const SpoolFrame& frame);
 
   ObservedGraph* find(std::uint64_t number);
   void release(std::uint64_t address, std::uint64_t position);
@@ -114,6 +116,8 @@ class ObservedProcess {
   std::uint64_t captures_made_ = 0;
   std::map<std::uint64_t, ObservedGraph> graphs_;             // by number
   std::unordered_map<std::uint64_t, std::uint64_t> of_exec_;  // exec -> number of the living graph
+  std::unordered_map<std::uint64_t, std::string> addresses_;  // what is there, for people
+  std::unordered_map<std::uint64_t, std::string> stacks_;     // by the node of the capture
   std::uint64_t clock_ = 0;
   std::uint64_t launches_ = 0;
   std::uint64_t launches_of_destroyed_ = 0;

@@ -5,6 +5,7 @@
 #include "profiling/attach/preload/captures.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/preload/stacks.h"
 #include "profiling/attach/preload/waits.h"
 
 namespace attach {
@@ -13,7 +14,10 @@ namespace {
 constinit std::atomic<int> g_captures{0};
 
 CUresult began(CUstream stream, CUstreamCaptureMode mode, CUresult result) {
-  if (result == CUDA_SUCCESS) g_captures.fetch_add(1, std::memory_order_relaxed);
+  if (result == CUDA_SUCCESS) {
+    prepare_stacks();
+    g_captures.fetch_add(1, std::memory_order_relaxed);
+  }
   Frame<spool::CaptureBegan> frame;
   if (!frame) return result;
   frame->stream = reinterpret_cast<std::uint64_t>(stream);

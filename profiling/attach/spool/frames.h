@@ -93,6 +93,8 @@ enum class Kind : std::uint16_t {
   GraphDestroyed,
   ModuleUnloaded,
   Device,
+  Address,
+  Stack,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -337,6 +339,24 @@ struct GraphDestroyed {
 struct ModuleUnloaded {
   static constexpr Kind kKind = Kind::ModuleUnloaded;
   std::uint64_t module;  // CUmodule or CUlibrary
+};
+
+/// Precedes the first stack with this return address.
+struct Address {
+  static constexpr Kind kKind = Kind::Address;
+  std::uint64_t address;
+  std::uint64_t offset;  // in its module's file
+  std::uint32_t module_bytes;
+  std::uint32_t symbol_bytes;  // mangled; 0 = the module exports none there
+};
+
+/// Who captured a node. The addresses follow the structure, innermost first, then the Python stack:
+/// a line "file:line function" for each frame, innermost first.
+struct Stack {
+  static constexpr Kind kKind = Kind::Stack;
+  std::uint64_t node;  // CUgraphNode
+  std::uint32_t addresses;
+  std::uint32_t python_bytes;  // 0 = no Python, or the thread did not hold its lock
 };
 
 static_assert(sizeof(FrameHeader) == 32 && sizeof(GraphCounter) == 40 && sizeof(Node) == 88);

@@ -194,6 +194,7 @@ struct SnapshotNode {
   engine::WrittenValue writes = engine::WrittenValue::Unknown;  // as in GraphNode
   int parent = -1;  // index of the child-graph or conditional node that contains it; -1 = top level
   NodeParameters parameters = {};
+  std::string captured_at = {};  // "train.py:42 step, called by main.py:7 main"; empty = not known
   bool operator==(const SnapshotNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -205,7 +206,8 @@ struct SnapshotNode {
         engine::field<&SnapshotNode::layer>({.low = 0, .high = engine::kMaxGraphNodes}),
         engine::field<&SnapshotNode::parent>({.low = -1, .high = engine::kMaxGraphNodes}),
         engine::field<&SnapshotNode::parameters>(),
-        engine::field<&SnapshotNode::writes>()};
+        engine::field<&SnapshotNode::writes>(),
+        engine::field<&SnapshotNode::captured_at>()};
   }
 };
 
