@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "engine/input/json_text.h"
+#include "engine/model/path_text.h"
 #include "profiling/document/setting_names.h"
 #include "profiling/hazards/model/names.h"
 
@@ -49,7 +50,7 @@ std::map<std::string, std::string> library_names(const std::vector<MatrixRow>& r
     if (!row.version.empty()) {
       names[path] = row.version;
     } else {
-      names.emplace(path, path.empty() ? "default" : path.substr(path.rfind('/') + 1));
+      names.emplace(path, path.empty() ? "default" : std::string(engine::file_name(path)));
     }
   }
   return names;

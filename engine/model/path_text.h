@@ -6,6 +6,11 @@
 
 namespace engine {
 
+/// What follows the last slash; the whole text if there is none.
+constexpr std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 /// As it is, or its two ends if it has more bytes than any path that people type.
 std::string shown_path(std::string_view path);
 

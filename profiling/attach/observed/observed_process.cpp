@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/model/path_text.h"
 #include "profiling/attach/observed/stack_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/snapshot/accesses.h"
@@ -14,6 +15,8 @@
 namespace profiling {
 namespace {
 
+using engine::file_name;
+
 constexpr std::size_t kMostLedger = 400'000;  // then what was released long ago goes
 constexpr std::size_t kMostEvents = 1000;     // of one capture
 constexpr std::size_t kMostFailures = 100;    // captures that failed
@@ -21,8 +24,6 @@ constexpr std::size_t kMostLibraries = 4096;
 constexpr std::size_t kMostFunctions = 1 << 20;
 constexpr std::size_t kMostOpenCaptures = 4096;
 constexpr std::size_t kMostStacks = 1 << 18;
-
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// The word that people know a program by: the first one after an interpreter that is no option,
 /// else the program.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/model/path_text.h"
 #include "profiling/attach/observed/observed_process.h"
 #include "profiling/hazards/snapshot/foreign_memory.h"
 
@@ -13,8 +14,7 @@ Snapshot ObservedProcess::snapshot() const {
   made.compute_capability = compute_capability_;
   made.driver = driver_;
   for (const ObservedLibrary& library : libraries_) {
-    const std::string_view file =
-        std::string_view(library.path).substr(library.path.rfind('/') + 1);
+    const std::string_view file = engine::file_name(library.path);
     if (file.starts_with("libcublasLt.so")) made.cublaslt_version = library.version;
   }
   made.ledger = ledger_;

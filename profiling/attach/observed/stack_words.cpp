@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/model/path_text.h"
 #include "profiling/hazards/model/names.h"
 
 namespace profiling {
 namespace {
 
-constexpr std::size_t kMostCalls = 3;
+using engine::file_name;
 
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+constexpr std::size_t kMostCalls = 3;
 
 std::string joined(const std::vector<std::string>& calls) {
   std::string words;
