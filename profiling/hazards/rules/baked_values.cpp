@@ -289,7 +289,7 @@ Finding next_launch_finding(const RuleContext& context, int graph,
 
 void find_baked_values(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
-    if (!context.left_out(g)) continue;
+    if (context.graph(g).variant_of < 0) continue;
     const int base = context.graph(g).variant_of;
     if (context.graph(g).failure.code != 0 || context.graph(base).failure.code != 0) continue;
     Comparison comparison(context, base, g);
