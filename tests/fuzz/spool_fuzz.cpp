@@ -112,11 +112,12 @@ void read(const HandMadeSpool& made) {
       "a.spool",
       {reinterpret_cast<const char*>(const_cast<HandMadeSpool&>(made).bytes().data()), made.end()});
   auto reader = profiling::SpoolReader::open(path);
-  if (!accepted(reader)) return;
+  require(reader.ok(), "a file with a right header opens", reader.ok() ? "" : reader.error().message);
   profiling::ObservedProcess process;
   (void)reader.value().follow(profiling::SpoolReader::Until::End,
                               [&](const profiling::SpoolFrame& frame) { process.take(frame); });
   process.take(reader.value().state());
+  count(reader.value().damaged_frames() == 0);
   const profiling::Snapshot snapshot = process.snapshot();
   const engine::Status sound = profiling::check_snapshot(snapshot);
   require(sound.ok(), "an observed snapshot is sound", sound.ok() ? "" : sound.error().message);
