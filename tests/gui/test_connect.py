@@ -1,4 +1,5 @@
 """Runs on another machine, through the window: a real sshd, its questions, and what happens when it is lost."""
+import json
 import os
 import pathlib
 import socket
@@ -344,3 +345,55 @@ def test_one_of_several_gpus_is_chosen(open_window, elsewhere):
     while chosen() != [True] and time.monotonic() < end:
         time.sleep(0.1)  # the worker before it is ending
     assert chosen() == [True]
+
+
+# What it was started with, for the test; then the worker, behind its own options.
+LAUNCHER = """printf '%s\\n' "$@" > "$HOME/launched"
+while [ "${1#--}" != "$1" ]; do shift; done
+exec "$@"
+"""
+
+
+def test_a_launcher_starts_the_worker_and_is_remembered(open_window, elsewhere):
+    server = elsewhere(programs={"launch": LAUNCHER})
+    window = open_window()
+    window.wait_for_result()
+    window.click("top.machine")
+    window.wait("the machines", lambda m: any(c["id"] == f"machine.host.{HOST}" for c in m["controls"]))
+    window.settle()
+    window.click(f"machine.host.{HOST}")
+    window.click("machine.launcher")
+    window.xdotool("type", "--delay", 20, "--", 'launch --gres=gpu:1 --comment="two')
+    wait_for_value(window, "machine.launcher_refusal", "Launcher: the quote in front of 'two' is not closed")
+    assert not window.control("machine.connect")["enabled"]
+    window.press("Return")
+    window.settle()
+    assert value(window.map(), "machine").startswith("connecting=false"), "half a line starts nothing"
+    window.click("machine.launcher")
+    window.press("End")
+    window.xdotool("type", "--delay", 20, "--", """ words" '--name=$(id)'""")
+    wait_for_value(window, "machine.launcher_words",
+                   '["launch", "--gres=gpu:1", "--comment=two words", "--name=$(id)"]')
+    window.settle()
+    window.click("machine.connect")
+    # Whether there is a GPU where the launcher starts the worker is not known.
+    question(window, f"{HOST} may start the worker where there is a GPU, and the worker of this build has no CUDA")
+    window.click("machine.no")
+    connected(window)
+    run_anew(window)
+    words = (server.home / "launched").read_text().splitlines()
+    assert words[:3] == ["--gres=gpu:1", "--comment=two words", "--name=$(id)"]
+    assert any(word.endswith("bin/expertscope-worker") for word in words)
+    # Chosen again later, it is there.
+    window.click("top.machine")
+    window.wait("the dialog", lambda m: value(m, "machine"))
+    window.settle()
+    window.click("machine.this")
+    window.wait("no launcher here", lambda m: not value(m, "machine.launcher_words"))
+    window.settle()
+    window.click(f"machine.host.{HOST}")
+    wait_for_value(window, "machine.launcher", "launch --gres=gpu:1 '--comment=two words' '--name=$(id)'")
+    window.press("Escape")
+    window.close_politely()
+    settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
+    assert settings["machines"][0]["launcher"] == ["launch", "--gres=gpu:1", "--comment=two words", "--name=$(id)"]
