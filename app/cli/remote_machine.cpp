@@ -63,10 +63,10 @@ AskUser ask_on_terminal(Offers offers) {
     write_to(terminal.get(), "\r" + terminal_text(question.text) + (build ? " (yes/no) " : " "));
     std::string answer;
     answer.reserve(kMaxAnswer);
-    bool interrupted = false;
+    int ended_by = 0;
     {
-      // Ctrl+C must not leave a terminal that shows nothing.
-      const InterruptWatch interrupt;
+      // No end must leave a terminal that shows nothing.
+      const InterruptWatch interrupt({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
       std::optional<HiddenInput> hidden;
       if (question.kind == ConnectQuestion::Kind::Secret) hidden.emplace(terminal.get());
       char byte = 0;
@@ -76,13 +76,13 @@ AskUser ask_on_terminal(Offers offers) {
         if (::read(terminal.get(), &byte, 1) != 1 || byte == '\n') break;
         answer += byte;
       }
-      interrupted = interrupt.seen();
+      ended_by = interrupt.signal();
     }
-    if (interrupted) {
+    if (ended_by != 0) {
       ::explicit_bzero(answer.data(), answer.size());
       write_to(terminal.get(), "\n");
       // Once the terminal is as it was, it does what it does elsewhere.
-      static_cast<void>(::raise(SIGINT));
+      static_cast<void>(::raise(ended_by));
       return std::nullopt;
     }
     if (question.kind == ConnectQuestion::Kind::Secret) write_to(terminal.get(), "\n");

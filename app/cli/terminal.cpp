@@ -21,7 +21,9 @@ namespace {
 constexpr std::size_t kCells = 24;
 
 std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may take no lock");
+std::atomic<int> first_signal = 0;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+              "a signal handler may take no lock");
 
 }  // namespace
 
@@ -129,15 +131,27 @@ void ProgressBar::show(const LinkStatus& status, const BatchProgress& progress) 
                                       progress.total, progress.label, left));
 }
 
-InterruptWatch::InterruptWatch() {
+InterruptWatch::InterruptWatch(std::initializer_list<int> signals) {
   interrupted = false;
+  first_signal = 0;
   struct sigaction action{};
-  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_handler = [](int number) {
+    int none = 0;
+    first_signal.compare_exchange_strong(none, number);
+    interrupted = true;
+  };
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  ::sigaction(SIGINT, &action, &before_);
+  for (const int number : signals) {
+    struct sigaction before{};
+    if (::sigaction(number, &action, &before) == 0) before_.emplace_back(number, before);
+  }
 }
 
-InterruptWatch::~InterruptWatch() { ::sigaction(SIGINT, &before_, nullptr); }
+InterruptWatch::~InterruptWatch() {
+  for (const auto& [number, before] : before_) ::sigaction(number, &before, nullptr);
+}
+
+int InterruptWatch::signal() const { return first_signal; }
 
 const std::atomic<bool>& InterruptWatch::flag() const { return interrupted; }
 

@@ -10,10 +10,12 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "app/protocol/worker_link.h"
 #include "app/sweep/batch.h"
@@ -104,20 +106,23 @@ class ProgressBar {
 };
 
 /// Ctrl+C while a command works: the first one is noted, a second one ends the program as usual.
-/// Watches from construction to destruction; one at a time.
+/// Watches from construction to destruction; one at a time. Whoever must not be ended by another
+/// signal either names all of them.
 class InterruptWatch {
  public:
-  InterruptWatch();
+  explicit InterruptWatch(std::initializer_list<int> signals = {SIGINT});
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
   bool seen() const { return flag(); }
+  /// The first one that came; 0 = none has.
+  int signal() const;
   /// For those who poll it from another thread.
   const std::atomic<bool>& flag() const;
 
  private:
-  struct sigaction before_{};
+  std::vector<std::pair<int, struct sigaction>> before_;
 };
 
 }  // namespace app::cli

@@ -166,7 +166,9 @@ void LinkSupervisor::cancel() {
 
 void LinkSupervisor::inspect_file(const FileQuestion& question) {
   if (link_ == nullptr) return;
-  if (place_.files != nullptr) return placing_.place(question, place_.files);
+  // A folder is always one of the worker's machine: nothing is sent there first.
+  const bool sends = place_.files != nullptr && !question.folder;
+  if (sends) return placing_.place(question, place_.files);
   link_->inspect_file(question);
 }
 

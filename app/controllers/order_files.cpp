@@ -115,7 +115,8 @@ void OrderFiles::name_as_here(LinkEvent& event) const {
   if (auto* run = std::get_if<RunDone>(&event)) rename(run->result);
   if (auto* comparison = std::get_if<engine::RecipeComparison>(&event)) rename(*comparison);
   auto* report = std::get_if<FileReport>(&event);
-  if (report == nullptr || asked_place_.empty() || report->path != asked_place_) return;
+  if (report == nullptr || report->listing) return;
+  if (asked_place_.empty() || report->path != asked_place_) return;
   report->path = asked_.path;
   if (report->asked) report->asked->path = asked_.path;
 }

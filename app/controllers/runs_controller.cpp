@@ -266,6 +266,7 @@ engine::Result<engine::RunRequest> RunsController::fitted(const Opening& opening
 
 void RunsController::take(FileReport&& report) {
   if (report.superseded) return;  // the answer to the newer question is on its way
+  if (report.listing) return file_reports_.push_back(std::move(report));
   if (asked_inspection_ == FileQuestion{report.path, report.asked}) asked_inspection_.reset();
   if (opening_ && opening_->file.path == report.path && !report.asked) fit_to(report);
   if (dump_ && dump_->take(report)) {
@@ -335,6 +336,7 @@ void RunsController::set_live(bool live) {
 }
 
 void RunsController::inspect_file(const FileQuestion& question) {
+  if (question.folder) return link.inspect_file(question);
   // One question can wait; the rail repeats its own until it is answered.
   if (question == asked_inspection_ || !link.hello() || dump_) return;
   asked_inspection_ = question;

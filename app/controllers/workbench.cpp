@@ -94,7 +94,8 @@ void Workbench::open_file(const std::string& path) {
               "splits (.json) and "
               "request logs (.jsonl). To open the files of a folder, drop them one by one");
   }
-  files.remember_file(path);
+  // The list of recent files is of this machine.
+  if (!path_on(runs.link.host(), path)) files.remember_file(path);
 }
 
 void Workbench::open_recording(const std::string& path) {

@@ -39,6 +39,8 @@ std::optional<wire::Frame> UnsentCommands::take() {
     return std::exchange(order_, std::nullopt);
   } else if (inspection_) {
     *frame.mutable_inspect_file() = *std::exchange(inspection_, std::nullopt);
+  } else if (folder_) {
+    *frame.mutable_inspect_file() = *std::exchange(folder_, std::nullopt);
   } else if (watch_) {
     frame.mutable_watch_device()->set_on(*std::exchange(watch_, std::nullopt));
   } else if (ping_) {

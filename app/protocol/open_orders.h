@@ -14,18 +14,22 @@
 
 namespace app {
 
-/// One slot per kind of command; the newest wins.
+/// One slot per kind of command, and one for questions about folders; the newest wins.
 class UnsentCommands {
  public:
   /// Returns the id of the order that this one replaces.
   std::optional<std::uint64_t> put_order(wire::Frame frame);
   std::optional<std::uint64_t> drop_order();
   void put_cancel() { cancel_ = true; }
-  void put_inspection(wire::FileQuestion question) { inspection_ = std::move(question); }
+  void put_inspection(wire::FileQuestion question) {
+    (question.has_folder() ? folder_ : inspection_) = std::move(question);
+  }
   void put_watch(bool on) { watch_ = on; }
   void put_ping(std::uint64_t number) { ping_ = number; }
 
-  bool empty() const { return !cancel_ && !order_ && !inspection_ && !watch_ && !ping_; }
+  bool empty() const {
+    return !cancel_ && !order_ && !inspection_ && !folder_ && !watch_ && !ping_;
+  }
   /// The next to send. A cancel goes before an order: it was meant for an older one.
   std::optional<wire::Frame> take();
 
@@ -33,6 +37,7 @@ class UnsentCommands {
   bool cancel_ = false;
   std::optional<wire::Frame> order_;
   std::optional<wire::FileQuestion> inspection_;
+  std::optional<wire::FileQuestion> folder_;
   std::optional<bool> watch_;
   std::optional<std::uint64_t> ping_;
 };

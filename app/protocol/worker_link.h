@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/protocol/folder_listing.h"
 #include "app/protocol/orders.h"
 #include "engine/input/recorded_routing.h"
 #include "engine/input/routing_kind.h"
@@ -110,10 +111,12 @@ struct FileQuestion {
   /// The file is read as a routing file with these settings; empty = its tensors are described, and
   /// also its routing if they are all integers.
   std::optional<engine::RoutingSpec> routing = {};
+  /// The path is a folder, which is listed; an empty one is the home of the worker's user.
+  std::optional<FolderFilter> folder = {};
   bool operator==(const FileQuestion&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&FileQuestion::path, &FileQuestion::routing>();
+    return engine::fields<&FileQuestion::path, &FileQuestion::routing, &FileQuestion::folder>();
   }
 };
 /// A folder with more .npy files is no dump of one step.
@@ -124,13 +127,16 @@ struct FileReport {
   std::vector<engine::TensorEntry> tensors;
   std::optional<engine::RoutingSpec> asked = {};     // FileQuestion::routing
   std::optional<engine::RoutingFacts> routing = {};  // empty = not a routing file, or see `error`
-  /// A newer question about routing came before this one was answered, so there is no other answer.
+  /// A newer question about routing, or about a folder, came before this one was answered, so there
+  /// is no other answer.
   bool superseded = false;
   /// Two or more, with `error`: what its numbers may be. One is the user's to choose.
   std::vector<engine::RoutingReading> readings = {};
   /// Names of the .npy files in its folder, itself included, if it is one: they may be the other
   /// tensors of its step. Empty where there are more than kMaxNeighbours.
   std::vector<std::string> neighbours = {};
+  /// There for a question about a folder; blank with `error`.
+  std::optional<FolderListing> listing = {};
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&FileReport::path>(),
@@ -140,7 +146,8 @@ struct FileReport {
                       engine::field<&FileReport::routing>(),
                       engine::field<&FileReport::superseded>(),
                       engine::field<&FileReport::readings>({.most = engine::kMaxRoutingReadings}),
-                      engine::field<&FileReport::neighbours>({.most = kMaxNeighbours})};
+                      engine::field<&FileReport::neighbours>({.most = kMaxNeighbours}),
+                      engine::field<&FileReport::listing>()};
   }
 };
 struct LogReport {

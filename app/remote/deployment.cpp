@@ -179,9 +179,13 @@ class Connecting {
     const auto processors = static_cast<int>(std::thread::hardware_concurrency());
     const std::optional<std::string> answer = callbacks_.ask(
         {.kind = ConnectQuestion::Kind::Build,
-         .text = fmt::format("{} has a GPU, and the worker of this build has no CUDA. Build one "
-                             "that has? {} Without it, runs use the CPU there.",
-                             options_.host, plan_words(plan, processors))});
+         .text = fmt::format("{} {}, and the worker of this build has no CUDA. Build one that has? "
+                             "{} Without it, runs use the CPU there.",
+                             options_.host,
+                             machine_.gpus.empty() && machine_.driver.empty()
+                                 ? "may start the worker where there is a GPU"
+                                 : "has a GPU",
+                             plan_words(plan, processors))});
     return answer && answer->starts_with('y');
   }
 

@@ -19,6 +19,7 @@ namespace {
 FileReport blank_report(const FileQuestion& question) {
   FileReport report{.path = question.path, .error = {}, .tensors = {}};
   report.asked = question.routing;
+  if (question.folder) report.listing.emplace();
   return report;
 }
 
@@ -50,6 +51,11 @@ std::vector<std::string> neighbours_of(const std::string& path) {
 
 engine::Status describe(const FileQuestion& question, const std::atomic<bool>& cancel,
                         FileReport& report) {
+  if (question.folder) {
+    ENGINE_ASSIGN(report.listing, list_folder(question.path, *question.folder, &cancel));
+    keep_sendable(*report.listing);
+    return {};
+  }
   if (question.routing) {
     engine::Result<engine::RoutingFacts> facts =
         engine::inspect_routing(*question.routing, &cancel);
@@ -80,6 +86,7 @@ engine::Status describe(const FileQuestion& question, const std::atomic<bool>& c
 
 /// Whether a question makes another, that came before it, pointless.
 bool supersedes(const FileQuestion& newer, const FileQuestion& older) {
+  if (newer.folder) return older.folder.has_value();
   return newer.routing ? older.routing.has_value() : newer == older;
 }
 

@@ -1,4 +1,5 @@
 """Runs on another machine, through the window: a real sshd, its questions, and what happens when it is lost."""
+import json
 import os
 import pathlib
 import socket
@@ -344,3 +345,137 @@ def test_one_of_several_gpus_is_chosen(open_window, elsewhere):
     while chosen() != [True] and time.monotonic() < end:
         time.sleep(0.1)  # the worker before it is ending
     assert chosen() == [True]
+
+
+# What it was started with, for the test; then the worker, behind its own options.
+LAUNCHER = """printf '%s\\n' "$@" > "$HOME/launched"
+while [ "${1#--}" != "$1" ]; do shift; done
+exec "$@"
+"""
+
+
+def test_a_launcher_starts_the_worker_and_is_remembered(open_window, elsewhere):
+    server = elsewhere(programs={"launch": LAUNCHER})
+    window = open_window()
+    window.wait_for_result()
+    window.click("top.machine")
+    window.wait("the machines", lambda m: any(c["id"] == f"machine.host.{HOST}" for c in m["controls"]))
+    window.settle()
+    window.click(f"machine.host.{HOST}")
+    window.click("machine.launcher")
+    window.xdotool("type", "--delay", 20, "--", 'launch --gres=gpu:1 --comment="two')
+    wait_for_value(window, "machine.launcher_refusal", "Launcher: the quote in front of 'two' is not closed")
+    assert not window.control("machine.connect")["enabled"]
+    window.press("Return")
+    window.settle()
+    assert value(window.map(), "machine").startswith("connecting=false"), "half a line starts nothing"
+    window.click("machine.launcher")
+    window.press("End")
+    window.xdotool("type", "--delay", 20, "--", """ words" '--name=$(id)'""")
+    wait_for_value(window, "machine.launcher_words",
+                   '["launch", "--gres=gpu:1", "--comment=two words", "--name=$(id)"]')
+    window.settle()
+    window.click("machine.connect")
+    # Whether there is a GPU where the launcher starts the worker is not known.
+    question(window, f"{HOST} may start the worker where there is a GPU, and the worker of this build has no CUDA")
+    window.click("machine.no")
+    connected(window)
+    run_anew(window)
+    words = (server.home / "launched").read_text().splitlines()
+    assert words[:3] == ["--gres=gpu:1", "--comment=two words", "--name=$(id)"]
+    assert any(word.endswith("bin/expertscope-worker") for word in words)
+    # Chosen again later, it is there.
+    window.click("top.machine")
+    window.wait("the dialog", lambda m: value(m, "machine"))
+    window.settle()
+    window.click("machine.this")
+    window.wait("no launcher here", lambda m: not value(m, "machine.launcher_words"))
+    window.settle()
+    window.click(f"machine.host.{HOST}")
+    wait_for_value(window, "machine.launcher", "launch --gres=gpu:1 '--comment=two words' '--name=$(id)'")
+    window.press("Escape")
+    window.close_politely()
+    settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
+    assert settings["machines"][0]["launcher"] == ["launch", "--gres=gpu:1", "--comment=two words", "--name=$(id)"]
+
+
+def listed(current):
+    return [c["id"][len("file."):] for c in current["controls"] if c["kind"] == "option" and c["id"].startswith("file.")]
+
+
+def wait_listed(window, folder, *names):
+    window.wait(f"{names} of {folder}", lambda m: value(m, "file.folder") == str(folder) and listed(m) == list(names))
+    window.settle()
+
+
+# A name of "##two\nlines\x1b[31m.npy", as the map has it.
+HOSTILE = "##two\nlines\\u001b[31m.npy"
+
+
+def test_a_file_of_the_other_machine_is_chosen_there(open_window, elsewhere):
+    np = pytest.importorskip("numpy")
+    server = elsewhere()
+    captures = server.home / "captures"
+    (captures / "old").mkdir(parents=True)
+    (captures / ".hidden").mkdir()
+    for name in ("x.npy", "##two\nlines\x1b[31m.npy", "notes.txt"):
+        np.save(open(captures / name, "wb"), np.random.default_rng(1).normal(size=(320, 192)).astype(np.float32))
+    window = open_window()
+    window.wait_for_result()
+    window.key("ctrl+o")
+    window.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
+    assert window.control("browsed.1") is None, "there is one machine"
+    window.press("Escape")
+    ask_for(window)
+    connected(window)
+    before = window.state()["run_generation"]
+    window.key("ctrl+o")
+    window.wait("the machines", lambda m: any(c["id"] == "browsed.1" for c in m["controls"]))
+    here = value(window.map(), "file.folder")
+    window.settle()
+    window.click("browsed.1")
+    wait_listed(window, server.home, "captures")
+    window.xdotool("type", "--delay", 20, "capt")
+    window.wait("the folder", lambda m: value(m, "file.selected") == "captures")
+    window.press("Return")
+    wait_listed(window, captures, "old", HOSTILE, "x.npy")
+    # A folder that is gone when it is entered.
+    (captures / "old").rmdir()
+    window.click("file.old")
+    wait_for_value(window, "file.error", f"{captures}/old cannot be listed: No such file or directory")
+    window.settle()
+    window.click("file.up")
+    wait_listed(window, captures, HOSTILE, "x.npy")
+    # Each machine keeps its folder.
+    window.click("browsed.0")
+    window.wait("this machine", lambda m: value(m, "file.folder") == here)
+    window.settle()
+    window.click("browsed.1")
+    wait_listed(window, captures, HOSTILE, "x.npy")
+    window.click("file.x.npy")
+    window.wait("its name", lambda m: value(m, "file.path") == "x.npy")
+    window.settle()
+    window.click("file.accept")
+    window.wait("a run with it", lambda m: m["state"]["run_generation"] > before and not m["state"]["stale"]
+                and value(m, "shape.rows") == "320" and not m["state"]["request_error"], 60)
+    assert not (server.cache / "files").exists(), "it was read in place"
+    # A path that is typed as scp writes it leads there too.
+    window.key("ctrl+o")
+    window.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
+    window.settle()
+    window.click("browsed.0")
+    window.wait("this machine", lambda m: value(m, "file.folder") == here)
+    window.settle()
+    window.click("file.path")
+    window.xdotool("type", "--delay", 20, f"{HOST}:{server.home}")
+    window.press("Return")
+    wait_listed(window, server.home, "captures")
+    server.cut()
+    wait_for_value(window, "banner.machine", f"Connection to {HOST} lost: ", 5)
+    window.settle()
+    window.click("file.up")
+    wait_for_value(window, "file.error", f"{HOST} lists nothing: its worker is lost")
+    window.press("Escape")
+    window.close_politely()
+    settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
+    assert not [one for one in settings["recent"] if HOST in one], "recent files are of this machine"

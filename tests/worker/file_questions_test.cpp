@@ -176,6 +176,106 @@ TEST(FileQuestions, ALoneTensorComesWithTheNamesBesideIt) {
   fs::remove_all(folder);
 }
 
+TEST(FileQuestions, OnlyTheNewestFolderIsListedAndAFileStillIsRead) {
+  SlowFiles slow;
+  Answers answers;
+  FileQuestions files(answers.taker(), slow.reader());
+  files.put({.path = "/first", .folder = FolderFilter{}});
+  ASSERT_TRUE(in_time([&] { return slow.started == 1; }));
+  files.put({.path = "/x.npy"});
+  files.put({.path = "/second", .folder = FolderFilter{}});
+  ASSERT_TRUE(in_time([&] { return slow.started == 2; })) << "the first one is not waited for";
+  files.put({.path = "/third", .folder = FolderFilter{}});
+  slow.let_go = true;
+  ASSERT_TRUE(answers.come(4));
+  std::vector<std::string> superseded;
+  for (const FileReport& report : answers.all()) {
+    if (report.superseded) superseded.push_back(report.path);
+    EXPECT_EQ(report.superseded && report.path != "/x.npy", report.listing.has_value());
+  }
+  EXPECT_EQ(superseded, (std::vector<std::string>{"/first", "/second"}));
+}
+
+/// What the worker says of a folder, by way of a frame as it is sent.
+FileReport listed(const std::string& path, std::vector<std::string> suffixes = {}) {
+  const std::atomic<bool> cancel{false};
+  const auto report =
+      read_file_report({.path = path, .folder = FolderFilter{std::move(suffixes)}}, cancel);
+  if (!report.ok()) return {.path = path, .error = report.error().message, .tensors = {}};
+  auto arrived = from_wire(to_wire(report.value()));
+  EXPECT_TRUE(arrived.ok()) << arrived.error().message;
+  EXPECT_TRUE(arrived.value().listing.has_value());
+  return std::move(arrived).value();
+}
+
+std::vector<std::string> names_in(const FileReport& report) {
+  std::vector<std::string> names;
+  for (const FolderEntry& one : report.listing->entries) {
+    names.push_back(one.name + (one.folder ? "/" : ""));
+  }
+  return names;
+}
+
+TEST(FileQuestions, AFolderIsListedWithWhateverNamesItHolds) {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::path(::testing::TempDir()) / ("expertscope_listed_" + std::to_string(::getpid()));
+  fs::create_directories(folder / "sub");
+  fs::create_directories(folder / ".hidden");
+  for (const char* const name :
+       {"x.npy", ".x.npy", "notes.txt", "a\nb.npy", "\x1B[31m.npy", "##.npy", "\xFF.npy"}) {
+    std::ofstream(folder / name) << "12345";
+  }
+  FileReport report = listed(folder, {".npy"});
+  EXPECT_EQ(report.error, "");
+  EXPECT_EQ(report.listing->folder, folder);
+  EXPECT_EQ(names_in(report),
+            (std::vector<std::string>{"sub/", "\x1B[31m.npy", "##.npy", "a\nb.npy", "x.npy"}));
+  EXPECT_EQ(report.listing->entries.back().bytes, 5U);
+  EXPECT_EQ(report.listing->unreadable, 1U);
+  EXPECT_FALSE(report.listing->more);
+
+  EXPECT_THAT(listed(folder / "x.npy").error, HasSubstr("cannot be listed: Not a directory"));
+  EXPECT_THAT(listed(folder / "gone").error, HasSubstr("cannot be listed: No such file"));
+  if (::geteuid() != 0) {  // whom nothing is forbidden
+    fs::permissions(folder / "sub", fs::perms::none);
+    EXPECT_THAT(listed(folder / "sub").error, HasSubstr("cannot be listed: Permission denied"));
+    fs::permissions(folder / "sub", fs::perms::owner_all);
+  }
+  fs::remove_all(folder);
+}
+
+TEST(FileQuestions, AFolderWithTooManyNamesIsListedInPartAndFitsAFrame) {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::path(::testing::TempDir()) / ("expertscope_many_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const std::string tail(200, 'n');
+  for (std::size_t i = 0; i <= kMaxFolderEntries; ++i) {
+    std::ofstream(folder / fmt::format("{}{}", i, tail));
+  }
+  const FileReport report = listed(folder);
+  EXPECT_TRUE(report.listing->more);
+  EXPECT_LE(report.listing->entries.size(), kMaxFolderEntries);
+  EXPECT_GT(report.listing->entries.size(), kMaxFolderEntries / 2);
+  EXPECT_LT(to_wire(report).ByteSizeLong(), 2 * kMaxListedBytes);
+  std::atomic<bool> cancel{true};
+  const auto cancelled =
+      read_file_report({.path = folder.string(), .folder = FolderFilter{}}, cancel);
+  ASSERT_FALSE(cancelled.ok());
+  EXPECT_EQ(cancelled.error().code, engine::ErrorCode::Cancelled);
+  fs::remove_all(folder);
+}
+
+TEST(FileQuestions, AListedNameNeverLeadsOutOfItsFolder) {
+  for (const std::string& name : {std::string("../x"), std::string("/etc"), std::string(".."),
+                                  std::string(), std::string(300, 'n'), std::string("a\0b", 3)}) {
+    FileReport report{.path = "/here", .error = {}, .tensors = {}};
+    report.listing = FolderListing{.folder = "/here", .entries = {{.name = name}}};
+    EXPECT_FALSE(from_wire(to_wire(report)).ok()) << name;
+  }
+}
+
 TEST(FileQuestions, ClosingDoesNotWaitForADisk) {
   SlowFiles slow;
   slow.heeds_cancel = false;

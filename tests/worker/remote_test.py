@@ -250,6 +250,14 @@ class Remote(CommandLine):
         self.assertFalse(any(b"sesame" in one.read_bytes() for one in server.cache.rglob("*") if one.is_file()))
 
     def test_an_interrupt_leaves_neither_a_folder_nor_a_silent_terminal(self):
+        self.ends_at_a_hidden_prompt(signal.SIGINT, lambda own, _: os.write(own, b"half\x03"))
+
+    def test_a_signal_leaves_neither_a_folder_nor_a_silent_terminal(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number.name):
+                self.ends_at_a_hidden_prompt(number, lambda _, process, one=number: process.send_signal(one))
+
+    def ends_at_a_hidden_prompt(self, number, end):
         self.server(passphrase="open sesame")
         folders = set(pathlib.Path("/tmp").glob("expertscope-*"))
         own, terminal = pty.openpty()
@@ -267,8 +275,8 @@ class Remote(CommandLine):
             time.sleep(0.02)
         self.assertFalse(termios.tcgetattr(terminal)[3] & termios.ECHO)
         self.assertTrue(set(pathlib.Path("/tmp").glob("expertscope-*")) - folders)
-        os.write(own, b"half\x03")
-        self.assertEqual(process.wait(10), -signal.SIGINT)
+        end(own, process)
+        self.assertEqual(process.wait(10), -number)
         self.assertEqual(termios.tcgetattr(terminal), before)
         limit = time.monotonic() + 5
         while set(pathlib.Path("/tmp").glob("expertscope-*")) - folders and time.monotonic() < limit:

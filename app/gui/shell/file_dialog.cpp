@@ -15,15 +15,13 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/keys.h"
 #include "app/gui/theme/text.h"
-#include "engine/model/path_text.h"
+#include "app/remote/sent_files.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
 
 namespace fs = std::filesystem;
-
-// More names than this are not readable as a list; the path can still be typed.
-constexpr std::size_t kMaxEntries = 5000;
 
 struct PurposeText {
   const char* title;
@@ -86,6 +84,21 @@ bool reads_tensors(FilePurpose purpose) {
   }
 }
 
+/// What a worker can read of its own machine; everything else is read by this window.
+FolderFilter suffixes_there(FilePurpose purpose) {
+  if (purpose == FilePurpose::OpenRecording) return {{".npy", ".npz", ".safetensors"}};
+  return {reads_tensors(purpose) ? purpose_text(purpose).suffixes : std::vector<std::string>()};
+}
+
+/// A name as one line: it may hold whatever a file system allows.
+std::string one_line(const std::string& name) {
+  std::string line;
+  for (const char c : engine::shown_text(name)) {
+    line += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
+  }
+  return line;
+}
+
 bool dialog_key(ImGuiKey key, bool repeat = false) {
   return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key), repeat);
 }
@@ -104,41 +117,6 @@ std::string readable_size(std::uintmax_t bytes) {
 }
 
 }  // namespace
-
-FolderListing list_folder(const std::string& folder, const std::vector<std::string>& suffixes) {
-  FolderListing listing;
-  listing.folder = folder;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end;
-       !error && at != end && listing.entries.size() < kMaxEntries; at.increment(error)) {
-    FolderEntry entry;
-    entry.name = at->path().filename().string();
-    if (entry.name.starts_with(".")) continue;
-    std::error_code ignored;
-    entry.folder = at->is_directory(ignored);
-    if (!entry.folder) {
-      const bool wanted = suffixes.empty() || std::any_of(suffixes.begin(), suffixes.end(),
-                                                          [&](const std::string& suffix) {
-                                                            return entry.name.ends_with(suffix);
-                                                          });
-      if (!wanted) continue;
-      const std::uintmax_t bytes = at->file_size(ignored);
-      if (!ignored) entry.bytes = bytes;
-    }
-    listing.entries.push_back(std::move(entry));
-  }
-  if (error) listing.error = engine::path_error_text(folder, error.value());
-  std::sort(listing.entries.begin(), listing.entries.end(),
-            [](const FolderEntry& a, const FolderEntry& b) {
-              return a.folder != b.folder ? a.folder : a.name < b.name;
-            });
-  std::vector<std::string> names;
-  for (const FolderEntry& entry : listing.entries) {
-    if (!entry.folder) names.push_back(entry.name);
-  }
-  listing.dump = dump_of_folder(folder, names);
-  return listing;
-}
 
 std::vector<std::size_t> entries_named(const std::vector<FolderEntry>& entries,
                                        const std::string& typed) {
@@ -166,13 +144,40 @@ void FileDialog::open(FilePurpose purpose, const std::string& folder, const std:
   open_ = true;
   chosen_.clear();
   std::error_code error;
-  go_to(folder.empty() ? fs::current_path(error).string() : folder);
+  here_ = folder.empty() ? fs::current_path(error).string() : folder;
+  if (!reads_tensors(purpose)) machine_.clear();
+  go_to(machine_.empty() ? here_ : there_);
   name_ = name;
+}
+
+void FileDialog::browse(const std::string& machine) {
+  if (machine == machine_) return;
+  (machine_.empty() ? here_ : there_) = folder_;
+  machine_ = machine;
+  go_to(machine.empty() ? here_ : there_);
+}
+
+void FileDialog::follow(const PanelContext& context) {
+  if (context.view.host != connected_) {
+    there_.clear();
+    connected_ = context.view.host;
+    if (!machine_.empty()) {
+      machine_.clear();
+      go_to(here_);
+    }
+  }
+  if (std::exchange(sends_, false)) context.commands.push_back(InspectFile{*asked_});
+}
+
+std::string FileDialog::named(const std::string& path) const {
+  return machine_.empty() ? path : machine_ + ":" + path;
 }
 
 void FileDialog::go_to(const std::string& folder) {
   folder_ = fs::path(folder).lexically_normal().string();
   listing_ = {};
+  error_.clear();
+  dump_.clear();
   shown_.clear();
   selected_ = -1;
   // The name of the file to be written is the same in every folder.
@@ -180,8 +185,19 @@ void FileDialog::go_to(const std::string& folder) {
   typed_ = false;
   focus_ = true;
   resolving_.clear();
-  listing_task_.start([folder = folder_, suffixes = purpose_text(purpose_).suffixes] {
-    return list_folder(folder, suffixes);
+  list(folder_);
+}
+
+void FileDialog::list(const std::string& folder) {
+  asked_.reset();
+  listing_task_.drop();
+  sends_ = !machine_.empty();
+  if (sends_) {
+    asked_ = FileQuestion{.path = folder, .folder = suffixes_there(purpose_)};
+    return;
+  }
+  listing_task_.start([folder, filter = FolderFilter{purpose_text(purpose_).suffixes}] {
+    return list_folder(folder, filter);
   });
 }
 
@@ -191,22 +207,34 @@ void FileDialog::go_up() {
   go_to(folder.parent_path().string());
 }
 
-void FileDialog::take_listing() {
-  std::optional<FolderListing> listing = listing_task_.take();
-  if (!listing) return;
+void FileDialog::take(FileReport&& report) {
+  if (!asked_ || report.path != asked_->path || !report.listing) return;
+  asked_.reset();
+  if (!report.error.empty()) return take(engine::Error{engine::ErrorCode::Io, report.error});
+  take(*std::move(report.listing));
+}
+
+void FileDialog::take(engine::Result<FolderListing> listing) {
   const std::string path = std::exchange(resolving_, std::string());
   if (!path.empty()) {
     // Whoever opens the file says what is wrong with it.
-    if (!listing->error.empty()) {
-      chosen_ = path;
-      return;
-    }
-    folder_ = path;
+    if (!listing.ok()) return choose(path);
     name_.clear();
     typed_ = false;
     focus_ = true;
   }
-  listing_ = std::move(*listing);
+  error_ = listing.ok() ? "" : listing.error().message;
+  listing_ = listing.ok() ? std::move(listing).value() : FolderListing();
+  if (listing_.folder.empty()) {
+    dump_.clear();
+  } else {
+    folder_ = listing_.folder;
+    std::vector<std::string> names;
+    for (const FolderEntry& entry : listing_.entries) {
+      if (!entry.folder) names.push_back(entry.name);
+    }
+    dump_ = dump_of_folder(named(folder_), names);
+  }
   filter();
 }
 
@@ -231,19 +259,18 @@ const FolderEntry* FileDialog::target() const {
 void FileDialog::accept() {
   if (const FolderEntry* entry = target()) {
     const std::string path = (fs::path(folder_) / entry->name).string();
-    if (entry->folder) return go_to(path);
-    chosen_ = path;
-    return;
+    return entry->folder ? go_to(path) : choose(path);
   }
   if (name_.empty()) return;
-  if (writes_) {
-    chosen_ = typed_path();
-    return;
+  if (writes_) return choose(typed_path());
+  const std::optional<std::string> there =
+      reads_tensors(purpose_) ? path_on(connected_, name_) : std::nullopt;
+  if (there) {
+    if (machine_.empty()) here_ = folder_;
+    machine_ = connected_;
   }
-  resolving_ = typed_path();
-  listing_task_.start([folder = resolving_, suffixes = purpose_text(purpose_).suffixes] {
-    return list_folder(folder, suffixes);
-  });
+  resolving_ = there ? fs::path(*there).lexically_normal().string() : typed_path();
+  list(resolving_);
 }
 
 void FileDialog::move(int steps) {
@@ -273,16 +300,24 @@ void FileDialog::draw_entry(const PanelContext& context, std::size_t index) {
   const FolderEntry& entry = listing_.entries[at];
   const bool selected = static_cast<int>(index) == selected_;
   ImGui::PushID(static_cast<int>(at));
-  const std::string label = entry.folder ? entry.name + "/" : entry.name;
+  const std::string label = one_line(entry.name) + (entry.folder ? "/" : "");
+  // The name is drawn and never parsed: "##" would end a label.
   const bool clicked =
-      ImGui::Selectable(label.c_str(), selected, ImGuiSelectableFlags_AllowDoubleClick);
+      ImGui::Selectable("##entry", selected, ImGuiSelectableFlags_AllowDoubleClick);
   if (selected && std::exchange(scroll_, false)) ImGui::SetScrollHereY();
   controls::record(context, ("file." + entry.name).c_str(), label.c_str(), "option", entry.name,
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  const std::string size = entry.folder ? "" : readable_size(entry.bytes);
+  const float end =
+      ImGui::GetWindowWidth() - context.theme.px(kGapSection + 4) - shown_size(size).x;
+  const ImVec2 at_name = ImGui::GetItemRectMin();
+  const float room = ImGui::GetWindowPos().x + end - context.theme.px(kGap) - at_name.x;
+  draw_shown(ImGui::GetWindowDrawList(), ImGui::GetFont(),
+             {at_name.x + ImGui::GetStyle().ItemSpacing.x / 2,
+              at_name.y + ImGui::GetStyle().ItemSpacing.y / 2},
+             ImGui::GetColorU32(ImGuiCol_Text), fitted_middle(ImGui::GetFont(), label, room));
   if (!entry.folder) {
-    const std::string size = readable_size(entry.bytes);
-    ImGui::SameLine(ImGui::GetWindowWidth() - context.theme.px(kGapSection + 4) -
-                    shown_size(size).x);
+    ImGui::SameLine(end);
     show_dimmed(size);
   }
   ImGui::PopID();
@@ -298,20 +333,37 @@ void FileDialog::draw_entry(const PanelContext& context, std::size_t index) {
 void FileDialog::draw_listing(const PanelContext& context, float height) {
   const ChildScope child("##listing", {0, height}, context.theme.colors.window,
                          {context.theme.px(kGap), context.theme.px(kGap)});
-  if (!listing_.error.empty()) {
-    show_wrapped(listing_.error);
-    return;
-  }
-  if (listing_task_.running()) {
-    show_dimmed("Reading the folder");
-    return;
-  }
+  const bool lost = !machine_.empty() && context.view.link.state == LinkState::Lost;
+  const std::string error =
+      lost && asked_ ? fmt::format("{} lists nothing: its worker is lost", machine_) : error_;
+  controls::record(context, "file.error", "Why there is no list", "text", error,
+                   ImGui::GetWindowPos(), ImGui::GetWindowPos());
+  if (!error.empty()) return show_wrapped(error);
+  if (listing()) return show_dimmed("Reading the folder");
   if (shown_.empty()) {
     show_dimmed(listing_.entries.empty() ? "No fitting file here" : "No name here holds this text");
   }
   const std::string folder = folder_;
   // A folder that is entered meanwhile has another list.
   for (std::size_t i = 0; i < shown_.size() && folder == folder_; ++i) draw_entry(context, i);
+  if (folder != folder_) return;
+  if (listing_.more) {
+    show_dimmed("This folder holds more than is listed; the path of another file can be typed");
+  }
+  if (listing_.unreadable > 0) {
+    show_dimmed(fmt::format("Names that are no UTF-8, which cannot be sent, are left out: {}",
+                            listing_.unreadable));
+  }
+}
+
+void FileDialog::draw_machines(const PanelContext& context) {
+  if (connected_.empty() || !reads_tensors(purpose_)) return;
+  bool there = !machine_.empty();
+  if (controls::either(context, "browsed", there, "This machine", connected_.c_str(),
+                       {.tooltip = "A file of this machine is sent there once; one that is there "
+                                   "already is read in place"})) {
+    browse(there ? connected_ : "");
+  }
 }
 
 void FileDialog::draw_field(const PanelContext& context) {
@@ -329,7 +381,8 @@ void FileDialog::draw_field(const PanelContext& context) {
 
 std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) {
   if (!open_) return std::nullopt;
-  take_listing();
+  follow(context);
+  if (auto listing = listing_task_.take()) take(*std::move(listing));
   const Theme& theme = context.theme;
   const PurposeText text = purpose_text(purpose_);
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -349,6 +402,7 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
     const FontScope font(theme.fonts.title);
     show_text(text.title);
   }
+  draw_machines(context);
   if (controls::button(
           context, "file.up", "Up",
           {.tooltip = "Backspace in the empty field, or Alt+Up", .width = theme.px(48)})) {
@@ -356,7 +410,7 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   }
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  show_text(folder_);
+  show_text(one_line(folder_));
   controls::record(context, "file.folder", "Folder", "text", folder_, ImGui::GetItemRectMin(),
                    ImGui::GetItemRectMax());
   const bool page = purpose_ == FilePurpose::ExportPage;
@@ -385,13 +439,13 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   ImGui::SameLine();
   if (controls::button(context, "file.cancel", "Cancel", {.width = theme.px(96)})) open_ = false;
   std::vector<DumpPart> dump;
-  if (reads_tensors(purpose_) && !listing_.dump.empty()) {
+  if (reads_tensors(purpose_) && !dump_.empty()) {
     ImGui::SameLine();
-    const std::string label = "Use all: " + dump_words(listing_.dump);
+    const std::string label = "Use all: " + dump_words(dump_);
     if (controls::button(context, "file.use_all", label.c_str(),
                          {.tooltip = "Every operand and the routing come from the files of this "
                                      "folder that are named like this"})) {
-      dump = listing_.dump;
+      dump = dump_;
       chosen_ = dump.front().path;
     }
   }

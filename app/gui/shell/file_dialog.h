@@ -1,6 +1,7 @@
 // Choosing a file with the keyboard or the mouse: one field, which keeps the caret, and a listing
 // of a folder below it, read off the window's thread. Letters find names, arrows select, Enter
-// enters a folder or takes a file, Backspace in the empty field goes up.
+// enters a folder or takes a file, Backspace in the empty field goes up. What the worker reads may
+// also be a file of its machine, whose folders the worker lists; such a file is "HOST:/path".
 #pragma once
 
 #include <functional>
@@ -11,22 +12,11 @@
 #include "app/controllers/background.h"
 #include "app/controllers/dump.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/protocol/folder_listing.h"
+#include "app/protocol/worker_link.h"
 
 namespace app {
 
-struct FolderEntry {
-  std::string name;
-  bool folder = false;
-  std::uintmax_t bytes = 0;
-};
-struct FolderListing {
-  std::string folder;
-  std::vector<FolderEntry> entries;
-  std::string error;
-  std::vector<DumpPart> dump;  // where its files are one
-};
-/// Folders first, then the files that end with one of `suffixes` (all when empty), by name.
-FolderListing list_folder(const std::string& folder, const std::vector<std::string>& suffixes);
 /// Indices of the entries whose names hold what was typed, in upper or lower case; those that begin
 /// with it come first, and the very name before them.
 std::vector<std::size_t> entries_named(const std::vector<FolderEntry>& entries,
@@ -47,11 +37,25 @@ class FileDialog {
   void close() { open_ = false; }
   bool is_open() const { return open_; }
   std::optional<Choice> draw(const PanelContext& context);
+  /// Takes what the worker lists, if it answers the newest question.
+  void take(FileReport&& report);
+  /// A worker has greeted: what an earlier one was asked is asked again.
+  void ask_again() { sends_ = asked_.has_value(); }
 
  private:
   void go_to(const std::string& folder);
   void go_up();
-  void take_listing();
+  /// Lists this folder of the machine that is browsed; until then the last one stays in place.
+  void list(const std::string& folder);
+  bool listing() const { return listing_task_.running() || asked_; }
+  void take(engine::Result<FolderListing> listing);
+  /// Browses the machine of this name; empty = this one.
+  void browse(const std::string& machine);
+  /// Follows the worker to another machine, and sends it what it is to list.
+  void follow(const PanelContext& context);
+  /// The path as this window names it.
+  std::string named(const std::string& path) const;
+  void choose(const std::string& path) { chosen_ = named(path); }
   void filter();
   /// Moves the selection, enters a folder or goes up, as the keys of this frame say.
   void use_keys();
@@ -61,13 +65,22 @@ class FileDialog {
   /// Enter and the button: enters a folder, or takes a file. A path that was typed may be either,
   /// which a thread finds out.
   void accept();
+  void draw_machines(const PanelContext& context);
   void draw_listing(const PanelContext& context, float height);
   void draw_entry(const PanelContext& context, std::size_t index);
   void draw_field(const PanelContext& context);
   std::string typed_path() const;
 
-  BackgroundTask<FolderListing> listing_task_;
+  BackgroundTask<engine::Result<FolderListing>> listing_task_;
+  std::string connected_;  // the other machine that the worker runs on; empty = none
+  std::string machine_;    // that is browsed; empty = this one
+  std::string here_;       // the folder of this machine when the other one is browsed
+  std::string there_;      // the folder of the other when this one is; empty = its user's home
+  std::optional<FileQuestion> asked_;  // the worker, and not answered yet
+  bool sends_ = false;                 // it, in the next frame
   FolderListing listing_;
+  std::string error_;               // why there is no listing
+  std::vector<DumpPart> dump_;      // of the listing, where its files are one
   std::vector<std::size_t> shown_;  // entries that fit what was typed
   int selected_ = -1;               // of them; -1 = none
   FilePurpose purpose_ = FilePurpose::OpenRecording;

@@ -12,6 +12,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/theme/text.h"
+#include "app/protocol/typed_words.h"
 #include "app/protocol/worker_command.h"
 
 namespace app {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int kMaxAnswer = 1024;
 constexpr int kMaxHost = 255;
+constexpr int kMaxLauncher = 1024;
 
 bool pressed(ImGuiKey key, bool repeat = false) {
   return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key), repeat);
@@ -112,7 +114,7 @@ void MachineDialog::draw_list(const PanelContext& context, float height) {
     if (!ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) continue;
     if (i == 0) {
       context.commands.push_back(Action::UseThisMachine);
-    } else {
+    } else if (refusal().empty()) {
       context.commands.push_back(ConnectMachine{choice_});
     }
   }
@@ -135,7 +137,11 @@ void MachineDialog::draw_field(const PanelContext& context) {
 
 void MachineDialog::draw_choices(const PanelContext& context, const MachineController& machine) {
   const std::string host = target();
-  if (host != choice_.host) choice_ = machine.options_for(host);
+  if (host != choice_.host) {
+    choice_ = machine.options_for(host);
+    launcher_ = typed_words(choice_.launcher);
+    launcher_flaw_.clear();
+  }
   if (host.empty()) return;
   int way = static_cast<int>(choice_.library);
   if (controls::combo(
@@ -146,9 +152,40 @@ void MachineDialog::draw_choices(const PanelContext& context, const MachineContr
                       "A machine without a GPU gets none."})) {
     choice_.library = static_cast<ProvideLibrary>(way);
   }
-  const MachineStatus& status = machine.status();
+  draw_launcher(context);
+  draw_gpu(context, machine.status());
+}
+
+void MachineDialog::draw_launcher(const PanelContext& context) {
+  const std::string before = launcher_;
+  controls::input_text(
+      context, "machine.launcher", "Launcher", launcher_,
+      {.tooltip = "What starts the worker there, such as Slurm's srun. Blanks separate its words, "
+                  "quotes keep them together; no shell reads them. Connect uses it",
+       .hint = "none; srun --gres=gpu:1",
+       .most_bytes = kMaxLauncher});
+  if (launcher_ != before) {
+    engine::Result<std::vector<std::string>> words = words_of(launcher_);
+    launcher_flaw_ = words.ok() ? "" : "Launcher: " + words.error().message;
+    if (words.ok()) choice_.launcher = std::move(words).value();
+  }
+  if (!launcher_flaw_.empty()) {
+    const TextColorScope color(context.theme.colors.bad);
+    show_wrapped(launcher_flaw_);
+    controls::record(context, "machine.launcher_refusal", "Why these are no words", "text",
+                     launcher_flaw_, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  } else if (!choice_.launcher.empty()) {
+    const std::string words = shown_words(choice_.launcher);
+    const TextColorScope color(context.theme.colors.dim_text);
+    show_wrapped("The worker is started by " + words);
+    controls::record(context, "machine.launcher_words", "Words of the launcher", "text", words,
+                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  }
+}
+
+void MachineDialog::draw_gpu(const PanelContext& context, const MachineStatus& status) {
   std::vector<GpuFacts> gpus;
-  if (status.facts && status.options.host == host) gpus = status.facts->gpus;
+  if (status.facts && status.options.host == choice_.host) gpus = status.facts->gpus;
   if (gpus.size() < 2 && choice_.gpu < 0) return;
   if (std::ranges::find(gpus, choice_.gpu, &GpuFacts::index) == gpus.end() && choice_.gpu >= 0) {
     gpus.push_back({.index = choice_.gpu,
@@ -164,21 +201,27 @@ void MachineDialog::draw_choices(const PanelContext& context, const MachineContr
   }
 }
 
+std::string MachineDialog::refusal() const {
+  const std::string host = target();
+  if (host.empty()) return "Select a machine, or type its name";
+  if (!check_machine_name(host).ok()) return "This is not a machine name";
+  return launcher_flaw_;
+}
+
 void MachineDialog::draw_buttons(const PanelContext& context, const MachineController& machine,
                                  bool entered) {
   const float width = context.theme.px(120);
   const bool connecting = machine.status().connecting;
   const std::string host = target();
-  const bool known = !host.empty() && check_machine_name(host).ok();
+  const std::string refused = refusal();
   if (entered) focus_ = true;  // it takes the caret out of the field
   const bool again = !host.empty() && host == context.view.host;
   if (controls::button(context, "machine.connect", again ? "Connect again" : "Connect",
-                       {.enabled = known,
-                        .reason = host.empty() ? "Select a machine, or type its name"
-                                               : "This is not a machine name",
+                       {.enabled = refused.empty(),
+                        .reason = refused,
                         .tooltip = "Enter. The worker is sent there; nothing is installed",
                         .width = width}) ||
-      (entered && known)) {
+      (entered && refused.empty())) {
     context.commands.push_back(ConnectMachine{choice_});
   }
   ImGui::SameLine(0, context.theme.px(kGap));

@@ -33,6 +33,10 @@ class MachineDialog {
   void draw_list(const PanelContext& context, float height);
   void draw_field(const PanelContext& context);
   void draw_choices(const PanelContext& context, const MachineController& machine);
+  void draw_launcher(const PanelContext& context);
+  void draw_gpu(const PanelContext& context, const MachineStatus& status);
+  /// Why the target cannot be connected with what is chosen; empty = it can.
+  std::string refusal() const;
   void draw_buttons(const PanelContext& context, const MachineController& machine, bool entered);
   void draw_question(const PanelContext& context, MachineController& machine, bool entered);
   void draw_steps(const PanelContext& context, const MachineStatus& status);
@@ -43,6 +47,8 @@ class MachineDialog {
   int selected_ = 0;                // 0 = this machine, then `hosts_`
   std::string name_;                // typed; empty = the selected one counts
   ConnectOptions choice_;           // for the target
+  std::string launcher_;            // the words of its launcher, as typed
+  std::string launcher_flaw_;       // why they are no words; empty = they are
   std::string answer_;              // being typed
   std::uint64_t question_ = 0;      // that the focus was given to
   bool connecting_ = false;         // in the newest frame

@@ -132,8 +132,13 @@ bool Shell::tick() {
   if (closing.close) close(0);
   settings_.restart_automatically = workbench_.runs.link.automatic;
   for (const Command& command : workbench_.take_commands()) carry_out(command);
-  if (workbench_.runs.take_greeting()) rail_.forget_files();
-  for (const FileReport& report : workbench_.runs.take_file_reports()) rail_.file_inspected(report);
+  if (workbench_.runs.take_greeting()) {
+    rail_.forget_files();
+    dialog_.ask_again();
+  }
+  for (FileReport& report : workbench_.runs.take_file_reports()) {
+    report.listing ? dialog_.take(std::move(report)) : rail_.file_inspected(report);
+  }
   for (const std::unique_ptr<PagePanel>& one : pages_) changed = one->tick() || changed;
   take_end_of_tour();
   changed = std::exchange(draw_again_, false) || changed;

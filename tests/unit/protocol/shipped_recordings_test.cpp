@@ -29,7 +29,7 @@ TEST(ShippedRecordings, EveryOneIsListedOnceWithWhatItShows) {
     EXPECT_GT(one.shows.size(), 20U) << one.file;
     EXPECT_LT(one.shows.size(), 100U) << one.file << ": a menu has room for one line";
   }
-  EXPECT_THAT(listed, testing::UnorderedElementsAreArray(there));
+  EXPECT_THAT(listed, ::testing::UnorderedElementsAreArray(there));
 }
 
 TEST(ShippedRecordings, AreAtMostEightMegabytesTogether) {

@@ -34,6 +34,21 @@ TEST(UnsentCommands, ACancelGoesBeforeALaterOrder) {
   EXPECT_EQ(unsent.take()->inspect_file().path(), "second");
 }
 
+TEST(UnsentCommands, AFolderDoesNotPushOutAFile) {
+  UnsentCommands unsent;
+  wire::FileQuestion question;
+  question.set_path("x.npy");
+  unsent.put_inspection(question);
+  question.mutable_folder();
+  for (const char* const path : {"/first", "/second"}) {
+    question.set_path(path);
+    unsent.put_inspection(question);
+  }
+  EXPECT_EQ(unsent.take()->inspect_file().path(), "x.npy");
+  EXPECT_EQ(unsent.take()->inspect_file().path(), "/second");
+  EXPECT_TRUE(unsent.empty());
+}
+
 TEST(UnsentCommands, ADroppedOrderIsReportedOnce) {
   UnsentCommands unsent;
   unsent.put_order(order(5));

@@ -1,0 +1,89 @@
+#include "app/protocol/typed_words.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "app/protocol/worker_command.h"
+#include "engine/model/text.h"
+
+namespace app {
+namespace {
+
+constexpr std::size_t kShownBytes = 40;  // of the text behind a quote
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+engine::Error refused(std::string why) {
+  return {engine::ErrorCode::InvalidArgument, std::move(why)};
+}
+
+/// Reads one word at `at` and moves on behind it.
+engine::Result<std::string> word_at(std::string_view typed, std::size_t& at) {
+  std::string word;
+  char quote = 0;
+  std::size_t opened = 0;
+  for (; at < typed.size() && (quote != 0 || !is_blank(typed[at])); ++at) {
+    const char c = typed[at];
+    const bool last = at + 1 == typed.size();
+    if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+      opened = at;
+    } else if (c == '\\' && quote == 0) {
+      if (last) return refused("nothing follows the last \\; type \\\\ for a backslash itself");
+      word += typed[++at];
+    } else if (c == '\\' && quote == '"' && !last &&
+               (typed[at + 1] == '"' || typed[at + 1] == '\\')) {
+      word += typed[++at];
+    } else {
+      word += c;
+    }
+  }
+  if (quote == 0) return word;
+  return refused(fmt::format(
+      "the quote in front of {} is not closed; type another {} at its end, or \\{} for the "
+      "character itself",
+      opened + 1 == typed.size()
+          ? "nothing"
+          : "'" + engine::shown_text(typed.substr(opened + 1), kShownBytes) + "'",
+      quote, quote));
+}
+
+}  // namespace
+
+engine::Result<std::vector<std::string>> words_of(std::string_view typed) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < typed.size();) {
+    if (is_blank(typed[at])) {
+      ++at;
+      continue;
+    }
+    ENGINE_ASSIGN(std::string word, word_at(typed, at));
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+std::string typed_words(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += shell_word(word);
+  }
+  return line;
+}
+
+std::string shown_words(const std::vector<std::string>& words) {
+  std::string shown;
+  for (const std::string& word : words) {
+    shown += (shown.empty() ? "" : ", ") +
+             nlohmann::json(word).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return "[" + shown + "]";
+}
+
+}  // namespace app
