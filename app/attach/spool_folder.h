@@ -2,9 +2,12 @@
 // doctor's rules find in them.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +21,20 @@ namespace app {
 
 /// How much there is of a process, for a line of progress.
 struct AttachedProcess {
+  std::string spool;              // path of its file: names the process in this folder
+  std::uint64_t revision = 0;     // changes with everything that can change its report
   std::string title;              // "train.py (process 1234, rank 0)"
   std::uint64_t graphs = 0;       // instantiated so far
   std::uint64_t launches = 0;     // of them
   std::uint64_t lost_frames = 0;  // not recorded because the spool was full, or damaged
   std::string unreadable;         // why its spool cannot be read; empty = it can
 };
+
+/// A graph of ten thousand nodes takes seconds to examine: at most a tenth of one core goes to it.
+inline std::chrono::steady_clock::duration pause_after_examining(
+    std::chrono::steady_clock::duration took) {
+  return std::max<std::chrono::steady_clock::duration>(std::chrono::milliseconds(500), 9 * took);
+}
 
 class SpoolFolder {
  public:
@@ -33,13 +44,17 @@ class SpoolFolder {
   /// so. An error only if the folder cannot be read.
   engine::Status follow(bool ended);
 
+  /// By path of their spools.
   std::vector<AttachedProcess> processes() const;
-  /// One report per process that has used CUDA graphs, or tried to; by the rules alone. Its
-  /// processes in the order of their starts.
+  /// Of the process with this spool, by the rules alone. None if it has neither used CUDA graphs
+  /// nor tried to, or cannot be read.
+  std::optional<profiling::DoctorReport> report(
+      const std::string& spool, const std::vector<profiling::LibraryFact>& facts) const;
+  /// The reports of all processes that have one, in the order of their starts.
   std::vector<profiling::DoctorReport> reports(
       const std::vector<profiling::LibraryFact>& facts) const;
   /// Changes with everything that can change a report.
-  std::uint64_t revision() const { return revision_; }
+  std::uint64_t revision() const;
 
  private:
   struct Spool {
@@ -47,10 +62,13 @@ class SpoolFolder {
     profiling::ObservedProcess process;
     std::string unreadable;
     std::uint64_t launches = 0;
+    std::uint64_t revision = 0;
   };
+  static std::optional<profiling::DoctorReport> report_of(
+      const Spool& spool, const std::vector<profiling::LibraryFact>& facts);
+
   std::string folder_;
   std::map<std::string, Spool> spools_;  // by path
-  std::uint64_t revision_ = 0;
 };
 
 }  // namespace app
