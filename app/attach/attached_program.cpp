@@ -109,10 +109,16 @@ engine::Result<std::string> new_spool_folder() {
   ::localtime_r(&now, &local);
   char date[32];
   std::strftime(date, sizeof date, "%Y-%m-%d-%H%M%S", &local);
-  const fs::path folder = all / fmt::format("{}-{}", date, ::getpid());
-  if (::mkdir(folder.c_str(), 0700) != 0) {
-    return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be created: {}",
-                                                            folder.string(), std::strerror(errno))};
+  const std::string name = fmt::format("{}-{}", date, ::getpid());
+  fs::path folder = all / name;
+  // The window may start several programs within a second.
+  for (int i = 2; ::mkdir(folder.c_str(), 0700) != 0; ++i) {
+    if (errno != EEXIST) {
+      return engine::Error{
+          engine::ErrorCode::Io,
+          fmt::format("{} cannot be created: {}", folder.string(), std::strerror(errno))};
+    }
+    folder = all / fmt::format("{}-{}", name, i);
   }
   return folder.string();
 }

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "app/attach/attached_program.h"
+#include "app/attach/new_findings.h"
 #include "app/attach/spool_folder.h"
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
@@ -25,7 +25,6 @@
 #include "app/doctor/report_document.h"
 #include "app/doctor/report_words.h"
 #include "engine/model/counted.h"
-#include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
 
 namespace app::cli {
@@ -39,26 +38,6 @@ struct AttachCommand {
   std::uint64_t spool_megabytes = 0;
   bool json = false;
   ReportFiles files;
-};
-
-/// Findings as they come, one line each.
-class FindingLines {
- public:
-  void show(const std::vector<profiling::DoctorReport>& reports) {
-    for (const profiling::DoctorReport& report : reports) {
-      for (const profiling::Finding& finding : report.findings) {
-        // Titles count the nodes and name the memory, so that each is said once.
-        if (!said_.insert(report.snapshot.subject + '\n' + finding.rule + '\n' + finding.title)
-                 .second)
-          continue;
-        print(stderr, "expertscope: {}: {} ({})\n", report.snapshot.subject, finding.title,
-              profiling::name_of(finding.confidence));
-      }
-    }
-  }
-
- private:
-  std::set<std::string> said_;
 };
 
 int finish(const AttachCommand& options, const SpoolFolder& spools,
@@ -123,7 +102,7 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   // Ctrl+C is for the program; its end is waited for.
   const InterruptWatch interrupt;
   SpoolFolder spools(options.program.folder);
-  FindingLines lines;
+  NewFindings findings;
   std::uint64_t examined = 0;
   Clock::time_point next{};
   std::optional<std::string> end;
@@ -133,10 +112,11 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
     const Clock::time_point began = Clock::now();
     if (!spools.follow(false).ok() || spools.revision() == examined) continue;
     examined = spools.revision();
-    lines.show(spools.reports(facts));
-    // A graph of ten thousand nodes takes seconds to examine: at most a tenth of one core.
-    next = Clock::now() +
-           std::max<Clock::duration>(std::chrono::milliseconds(500), 9 * (Clock::now() - began));
+    for (const profiling::DoctorReport& report : spools.reports(facts)) {
+      for (const std::string& line : findings.take(report))
+        print(stderr, "expertscope: {}\n", line);
+    }
+    next = Clock::now() + pause_after_examining(Clock::now() - began);
   }
   if (const engine::Status read = spools.follow(true); !read.ok())
     return could_not_run(read.error());
