@@ -1,5 +1,6 @@
 #include "app/attach/attached_program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -109,29 +110,55 @@ engine::Result<std::string> new_spool_folder() {
   ::localtime_r(&now, &local);
   char date[32];
   std::strftime(date, sizeof date, "%Y-%m-%d-%H%M%S", &local);
-  const fs::path folder = all / fmt::format("{}-{}", date, ::getpid());
-  if (::mkdir(folder.c_str(), 0700) != 0) {
-    return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be created: {}",
-                                                            folder.string(), std::strerror(errno))};
+  const std::string name = fmt::format("{}-{}", date, ::getpid());
+  fs::path folder = all / name;
+  // The window may start several programs within a second.
+  for (int i = 2; ::mkdir(folder.c_str(), 0700) != 0; ++i) {
+    if (errno != EEXIST) {
+      return engine::Error{
+          engine::ErrorCode::Io,
+          fmt::format("{} cannot be created: {}", folder.string(), std::strerror(errno))};
+    }
+    folder = all / fmt::format("{}-{}", name, i);
   }
   return folder.string();
 }
 
 engine::Result<AttachedProgram> AttachedProgram::start(const AttachOptions& options) {
-  ENGINE_ASSIGN(const std::string library, attach_library());
+  std::string library = options.library;
+  if (library.empty()) {
+    ENGINE_ASSIGN(library, attach_library());
+  }
+  const bool background = !options.output_file.empty();
+  std::error_code error;
+  // Otherwise the program would seem to be what is missing.
+  if (!options.working_folder.empty() && !fs::is_directory(options.working_folder, error)) {
+    return engine::Error{
+        engine::ErrorCode::NotFound,
+        fmt::format("The working folder {} does not exist", options.working_folder)};
+  }
   std::vector<std::string> arguments = options.command;
   std::vector<std::string> variables = environment_of(options, library);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (options.output_to_stderr)
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  if (background) {
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output_file.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  }
+  if (!options.working_folder.empty())
+    posix_spawn_file_actions_addchdir_np(&actions, options.working_folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;
   sigemptyset(&defaults);
   for (const int signal : {SIGINT, SIGPIPE, SIGTERM}) sigaddset(&defaults, signal);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF |
+                                                           (background ? POSIX_SPAWN_SETSID : 0)));
   pid_t pid = -1;
   const int failed = ::posix_spawnp(&pid, arguments.front().c_str(), &actions, &attributes,
                                     pointers_of(arguments).data(), pointers_of(variables).data());
@@ -142,7 +169,7 @@ engine::Result<AttachedProgram> AttachedProgram::start(const AttachOptions& opti
         engine::ErrorCode::NotFound,
         fmt::format("'{}' cannot be started: {}", arguments.front(), std::strerror(failed))};
   }
-  return AttachedProgram(pid);
+  return AttachedProgram(pid, background);
 }
 
 std::optional<std::string> AttachedProgram::ended() {
@@ -155,15 +182,9 @@ std::optional<std::string> AttachedProgram::ended() {
   return end_;
 }
 
-void AttachedProgram::end() {
-  constexpr std::chrono::seconds kPatience{5};
-  if (ended()) return;
-  ::kill(pid_, SIGTERM);
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (!ended() && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  if (!ended()) ::kill(pid_, SIGKILL);
+void AttachedProgram::end(bool at_once) {
+  if (end_) return;
+  ::kill(group_ ? -pid_ : pid_, at_once ? SIGKILL : SIGTERM);
 }
 
 }  // namespace app

@@ -18,6 +18,11 @@ struct AttachOptions {
   std::optional<int> rank;        // record only processes whose RANK is this
   std::uint64_t spool_bytes = 0;  // limit of each process's spool; 0 = the library's own
   std::string folder;             // of the spools; it exists
+  std::string library{};          // that is preloaded; empty = attach_library()
+  std::string working_folder{};   // empty = this process's
+  /// Gets what the program prints. The program then has no terminal and no keyboard, and is a
+  /// session of its own, which survives this process. Empty = it has this process's terminal.
+  std::string output_file{};
   bool output_to_stderr = false;  // leave stdout to the caller
 };
 
@@ -25,11 +30,12 @@ struct AttachOptions {
 /// none.
 engine::Result<std::string> attach_library();
 
-/// <cache>/attach/<date>-<pid>, mode 0700. Former ones of ended programs go after a week.
+/// <cache>/attach/<date>-<pid>, a new one, mode 0700. Former ones of ended programs go after a
+/// week.
 engine::Result<std::string> new_spool_folder();
 
-/// In the foreground, with this terminal: it gets the keyboard and Ctrl+C as if it had been started
-/// alone. Not ended with this object: the program is the user's.
+/// Without an output file it is in the foreground, with this terminal: it gets the keyboard and
+/// Ctrl+C as if it had been started alone. Not ended with this object: the program is the user's.
 class AttachedProgram {
  public:
   static engine::Result<AttachedProgram> start(const AttachOptions& options);
@@ -37,13 +43,14 @@ class AttachedProgram {
   pid_t pid() const { return pid_; }
   /// "ended with exit code 0", "was killed by signal 9 (Killed)"; none while it runs.
   std::optional<std::string> ended();
-  /// Asks it to end, and kills it if it has not after five seconds. A process that waits for a
-  /// device that hangs ends only when it is killed.
-  void end();
+  /// Asks the program to end; `at_once` leaves it no choice, as a process needs that waits for a
+  /// device that hangs. With an output file its children form a group, and end with it.
+  void end(bool at_once);
 
  private:
-  explicit AttachedProgram(pid_t pid) : pid_(pid) {}
+  AttachedProgram(pid_t pid, bool group) : pid_(pid), group_(group) {}
   pid_t pid_;
+  bool group_;
   std::optional<std::string> end_;
 };
 

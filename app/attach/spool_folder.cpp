@@ -59,13 +59,13 @@ engine::Status SpoolFolder::follow(bool ended) {
     const engine::Status read =
         spool.reader->follow(until, [&](const profiling::SpoolFrame& frame) {
           spool.process.take(frame);
-          ++revision_;
+          ++spool.revision;
         });
     if (!read.ok()) spool.unreadable = fmt::format("{} {}", path, read.error().message);
     spool.process.take(spool.reader->state());
     // A launch writes no frame.
     if (std::exchange(spool.launches, spool.process.launches()) != spool.process.launches())
-      ++revision_;
+      ++spool.revision;
   }
   return {};
 }
@@ -78,7 +78,7 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
     const std::uint64_t now = monotonic_now();
     const std::optional<profiling::OpenWait> wait = hanging_wait(state, now, options);
     const bool same = wait && spool.hang && wait->since == spool.hang->since;
-    if (wait.has_value() != spool.hang.has_value() || (wait && !same)) ++revision_;
+    if (wait.has_value() != spool.hang.has_value() || (wait && !same)) ++spool.revision;
     if (wait && !same) {
       const profiling::DeviceWatch nvml({.pci_bus_id = spool.process.pci_bus_id()});
       spool.device = nvml.wait_for_answer(kNvmlPatience);
@@ -97,7 +97,9 @@ std::vector<AttachedProcess> SpoolFolder::processes() const {
   std::vector<AttachedProcess> processes;
   for (const auto& [path, spool] : spools_) {
     const std::uint64_t damaged = spool.reader == nullptr ? 0 : spool.reader->damaged_frames();
-    processes.push_back({.title = spool.reader == nullptr ? fs::path(path).filename().string()
+    processes.push_back({.spool = path,
+                         .revision = spool.revision,
+                         .title = spool.reader == nullptr ? fs::path(path).filename().string()
                                                           : spool.process.title(),
                          .graphs = spool.process.graphs_seen(),
                          .launches = spool.process.launches(),
@@ -105,6 +107,28 @@ std::vector<AttachedProcess> SpoolFolder::processes() const {
                          .unreadable = spool.unreadable});
   }
   return processes;
+}
+
+std::uint64_t SpoolFolder::revision() const {
+  std::uint64_t sum = 0;
+  for (const auto& [path, spool] : spools_) sum += spool.revision;
+  return sum;
+}
+
+std::optional<profiling::DoctorReport> SpoolFolder::report_of(
+    const Spool& spool, const std::vector<profiling::LibraryFact>& facts) {
+  if (spool.reader == nullptr) return std::nullopt;
+  profiling::Snapshot snapshot = spool.process.snapshot();
+  if (snapshot.graphs.empty() && !spool.hang) return std::nullopt;
+  profiling::DoctorReport report = report_by_rules(std::move(snapshot), facts);
+  if (spool.hang) add_hang(report, spool.hang_record);
+  return report;
+}
+
+std::optional<profiling::DoctorReport> SpoolFolder::report(
+    const std::string& spool, const std::vector<profiling::LibraryFact>& facts) const {
+  const auto found = spools_.find(spool);
+  return found == spools_.end() ? std::nullopt : report_of(found->second, facts);
 }
 
 std::vector<profiling::DoctorReport> SpoolFolder::reports(
@@ -117,11 +141,7 @@ std::vector<profiling::DoctorReport> SpoolFolder::reports(
                            [](const Spool* spool) { return spool->reader->state().started; });
   std::vector<profiling::DoctorReport> reports;
   for (const Spool* spool : in_order) {
-    profiling::Snapshot snapshot = spool->process.snapshot();
-    if (snapshot.graphs.empty() && !spool->hang) continue;
-    profiling::DoctorReport report = report_by_rules(std::move(snapshot), facts);
-    if (spool->hang) add_hang(report, spool->hang_record);
-    reports.push_back(std::move(report));
+    if (auto report = report_of(*spool, facts)) reports.push_back(*std::move(report));
   }
   return reports;
 }

@@ -2,6 +2,8 @@
 // doctor's rules find in them.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,12 +22,20 @@ namespace app {
 
 /// How much there is of a process, for a line of progress.
 struct AttachedProcess {
+  std::string spool;              // path of its file: names the process in this folder
+  std::uint64_t revision = 0;     // changes with everything that can change its report
   std::string title;              // "train.py (process 1234, rank 0)"
   std::uint64_t graphs = 0;       // instantiated so far
   std::uint64_t launches = 0;     // of them
   std::uint64_t lost_frames = 0;  // not recorded because the spool was full, or damaged
   std::string unreadable;         // why its spool cannot be read; empty = it can
 };
+
+/// A graph of ten thousand nodes takes seconds to examine: at most a tenth of one core goes to it.
+inline std::chrono::steady_clock::duration pause_after_examining(
+    std::chrono::steady_clock::duration took) {
+  return std::max<std::chrono::steady_clock::duration>(std::chrono::milliseconds(500), 9 * took);
+}
 
 class SpoolFolder {
  public:
@@ -35,17 +45,21 @@ class SpoolFolder {
   /// so. An error only if the folder cannot be read.
   engine::Status follow(bool ended);
 
+  /// By path of their spools.
   std::vector<AttachedProcess> processes() const;
   /// Looks for waits that do not end, in processes of this machine that run; asks NVML once for
   /// each. True while there is one.
   bool watch_for_hangs(const HangOptions& options);
 
-  /// One report per process that has used CUDA graphs, or tried to, or hangs; by the rules alone.
-  /// Its processes in the order of their starts.
+  /// Of the process with this spool, by the rules alone. None if it has neither used CUDA graphs
+  /// nor tried to, and does not hang, or cannot be read.
+  std::optional<profiling::DoctorReport> report(
+      const std::string& spool, const std::vector<profiling::LibraryFact>& facts) const;
+  /// The reports of all processes that have one, in the order of their starts.
   std::vector<profiling::DoctorReport> reports(
       const std::vector<profiling::LibraryFact>& facts) const;
   /// Changes with everything that can change a report.
-  std::uint64_t revision() const { return revision_; }
+  std::uint64_t revision() const;
 
  private:
   struct Spool {
@@ -56,10 +70,13 @@ class SpoolFolder {
     std::optional<profiling::OpenWait> hang;
     profiling::ExperimentRecord hang_record;  // with `hang`
     std::string device;                       // what NVML said when the hang was found
+    std::uint64_t revision = 0;
   };
+  static std::optional<profiling::DoctorReport> report_of(
+      const Spool& spool, const std::vector<profiling::LibraryFact>& facts);
+
   std::string folder_;
   std::map<std::string, Spool> spools_;  // by path
-  std::uint64_t revision_ = 0;
 };
 
 }  // namespace app

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "app/attach/attached_program.h"
+#include "app/attach/new_findings.h"
 #include "app/attach/spool_folder.h"
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
@@ -25,7 +25,6 @@
 #include "app/doctor/report_document.h"
 #include "app/doctor/report_words.h"
 #include "engine/model/counted.h"
-#include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
 
 namespace app::cli {
@@ -41,35 +40,6 @@ struct AttachCommand {
   bool end_on_hang = false;
   bool json = false;
   ReportFiles files;
-};
-
-/// Findings as they come, one line each.
-class FindingLines {
- public:
-  void show(const std::vector<profiling::DoctorReport>& reports) {
-    for (const profiling::DoctorReport& report : reports) {
-      for (const profiling::ExperimentRecord& record : report.experiments) {
-        for (const profiling::Stall& stall : record.outcome.stall) show_hang(report, stall);
-      }
-      for (const profiling::Finding& finding : report.findings) {
-        // Titles count the nodes and name the memory, so that each is said once.
-        if (!said_.insert(report.snapshot.subject + '\n' + finding.rule + '\n' + finding.title)
-                 .second)
-          continue;
-        print(stderr, "expertscope: {}: {} ({})\n", report.snapshot.subject, finding.title,
-              profiling::name_of(finding.confidence));
-      }
-    }
-  }
-
- private:
-  void show_hang(const profiling::DoctorReport& report, const profiling::Stall& stall) {
-    if (!said_.insert(report.snapshot.subject + "\nhang").second) return;
-    print(stderr, "expertscope: {}: no progress for {:.0f} s. {}\n", report.snapshot.subject,
-          stall.waited_seconds, stall.evidence);
-  }
-
-  std::set<std::string> said_;
 };
 
 int finish(const AttachCommand& options, const SpoolFolder& spools,
@@ -120,6 +90,19 @@ int read_folder(const AttachCommand& options, const std::vector<profiling::Libra
   return finish(options, spools, spools.reports(facts));
 }
 
+/// A process that waits for a device that hangs does not end by itself.
+void end_hanging(const AttachCommand& options, AttachedProgram& program,
+                 std::optional<Clock::time_point>& asked) {
+  constexpr std::chrono::seconds kPatience{5};
+  if (!asked) {
+    print(stderr, "expertscope: ending {} because it hangs\n", options.program.command.front());
+    asked = Clock::now();
+    program.end(false);
+  } else if (Clock::now() - *asked > kPatience) {
+    program.end(true);
+  }
+}
+
 int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFact>& facts) {
   if (options.program.folder.empty()) {
     engine::Result<std::string> folder = new_spool_folder();
@@ -134,26 +117,25 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   // Ctrl+C is for the program; its end is waited for.
   const InterruptWatch interrupt;
   SpoolFolder spools(options.program.folder);
-  FindingLines lines;
+  NewFindings findings;
   std::uint64_t examined = 0;
   Clock::time_point next{};
+  std::optional<Clock::time_point> asked_to_end;
   std::optional<std::string> end;
   while (!(end = program.ended())) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     if (Clock::now() < next) continue;
     const Clock::time_point began = Clock::now();
     if (!spools.follow(false).ok()) continue;
-    const bool hangs = spools.watch_for_hangs(options.hang);
+    if (spools.watch_for_hangs(options.hang) && options.end_on_hang)
+      end_hanging(options, program, asked_to_end);
     if (spools.revision() == examined) continue;
     examined = spools.revision();
-    lines.show(spools.reports(facts));
-    if (hangs && options.end_on_hang) {
-      print(stderr, "expertscope: ending {} because it hangs\n", options.program.command.front());
-      program.end();
+    for (const profiling::DoctorReport& report : spools.reports(facts)) {
+      for (const std::string& line : findings.take(report))
+        print(stderr, "expertscope: {}\n", line);
     }
-    // A graph of ten thousand nodes takes seconds to examine: at most a tenth of one core.
-    next = Clock::now() +
-           std::max<Clock::duration>(std::chrono::milliseconds(500), 9 * (Clock::now() - began));
+    next = Clock::now() + pause_after_examining(Clock::now() - began);
   }
   if (const engine::Status read = spools.follow(true); !read.ok())
     return could_not_run(read.error());

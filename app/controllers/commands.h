@@ -33,6 +33,9 @@ enum class Action {
   ConnectAgain,
   CancelConnecting,
   UseThisMachine,
+  AttachToProgram,
+  StopWatching,
+  EndProgram,
   ToggleLive,
   Undo,
   Redo,
@@ -202,6 +205,17 @@ struct UseLibrary {
   std::string path;
 };
 struct CancelVisit {};
+/// Starts a program with the preloaded library, and watches its graphs.
+struct AttachOrder {
+  std::string command;           // as typed in a terminal; no shell runs it
+  std::string working_folder{};  // empty = the window's
+  std::string only{};            // only processes with this word on their command line; empty = all
+  std::optional<int> rank{};     // only the process whose RANK is this
+};
+/// Examines what an earlier program left behind.
+struct ReadAttachRecord {
+  std::string folder;
+};
 /// A recorded visit to a case of the gallery, on the Graphs page.
 struct ShowRecordedCase {
   std::string id;
@@ -232,11 +246,11 @@ struct StatusMessage {
 using Command =
     std::variant<Action, EditRequest, ChooseRequest, StartWorker, ConnectMachine, InspectFile,
                  SelectRun, SelectExpert, SkipThrottled, NameRun, SetNotes,
-                 engine::ComparisonRequest, VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder,
-                 InterleavedOrder, OpenFile, OpenShipped, UseRequest, UseTensor, UseDump,
-                 AnswerLongRun, AskPath, ExportReport, RecordsOrder, CsvOrder, PictureOrder,
-                 CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary, ShowPage, PresentCard,
-                 Select, PlayTour, RepeatTourStep, StatusMessage>;
+                 engine::ComparisonRequest, VisitOrder, CancelVisit, AttachOrder, ReadAttachRecord,
+                 ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile, OpenShipped, UseRequest,
+                 UseTensor, UseDump, AnswerLongRun, AskPath, ExportReport, RecordsOrder, CsvOrder,
+                 PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary, ShowPage,
+                 PresentCard, Select, PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

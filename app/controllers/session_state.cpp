@@ -57,6 +57,14 @@ template std::shared_ptr<const profiling::RecordedComparison> SessionState::add_
 template std::shared_ptr<const profiling::RecordedVisit> SessionState::add_live(
     profiling::RecordedVisit);
 
+std::shared_ptr<const profiling::RecordedVisit> SessionState::replace_live(
+    const std::shared_ptr<const profiling::RecordedVisit>& former, profiling::RecordedVisit newer) {
+  const auto at = std::ranges::find(live_.visits, former);
+  if (at == live_.visits.end()) return nullptr;
+  *at = std::make_shared<const profiling::RecordedVisit>(std::move(newer));
+  return *at;
+}
+
 void SessionState::show_newest_run() {
   const std::vector<Run>& runs = live_.runs;
   const bool of_batch = runs.back()->group.kind != profiling::GroupKind::None;

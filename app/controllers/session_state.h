@@ -31,6 +31,10 @@ class SessionState {
   /// batch does not replace what is on screen.
   template <class Recorded>
   std::shared_ptr<const Recorded> add_live(Recorded recorded);
+  /// `former`, kept by add_live(), in a newer state at the same place. Null = it is no longer kept.
+  std::shared_ptr<const profiling::RecordedVisit> replace_live(
+      const std::shared_ptr<const profiling::RecordedVisit>& former,
+      profiling::RecordedVisit newer);
   /// Replaces an open recording and shows the `run`-th of its runs.
   void open_recording(profiling::Session session, std::size_t run = 0);
   /// The recording that Compare shows beside the listed runs.

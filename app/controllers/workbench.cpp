@@ -30,6 +30,7 @@ Workbench::Workbench(Options opened, const std::function<void()>& wake, Remember
       machine(options.worker, options.machine, wake, machines),
       files(wake, remembered, notices),
       doctor(wake),
+      attach(wake, options.attach_library),
       tours({.runs = runs,
              .files = files,
              .libraries = libraries,
@@ -293,7 +294,7 @@ bool Workbench::act(Action action) {
       tours.stop();
       return true;
     default:
-      return act_on_machine(action);
+      return act_on_machine(action) || act_on_attach(action);
   }
 }
 
@@ -381,7 +382,7 @@ std::string Workbench::refusal(Action action) const {
     case Action::TourNext:
       return tour == nullptr ? kNoTour : tour->at_last() ? "This is the last step" : "";
     default:
-      return "";
+      return attach_refusal(action);
   }
 }
 
@@ -481,6 +482,7 @@ bool Workbench::tick() {
   changed = take_recordings() || changed;
   changed = files.tick() || changed;
   changed = tick_doctor() || changed;
+  changed = tick_attach() || changed;
   changed = libraries.tick() || changed;
   changed = tours.tick() || changed;
   notices.expire();

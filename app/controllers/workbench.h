@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/attach/attached_program.h"
+#include "app/controllers/attach_controller.h"
 #include "app/controllers/commands.h"
 #include "app/controllers/doctor_controller.h"
 #include "app/controllers/files_controller.h"
@@ -31,6 +35,8 @@ class Workbench {
     /// Libraries that files may name without a question.
     std::vector<std::string> allowed_libraries{};
     std::vector<engine::ShapePreset> presets{};
+    /// That programs are attached to with.
+    engine::Result<std::string> attach_library = app::attach_library();
   };
 
   /// `wake` may be called from any thread when tick() would find a result; `remembered` and
@@ -46,6 +52,7 @@ class Workbench {
   MachineController machine;
   FilesController files;
   DoctorController doctor;
+  AttachController attach;
   TourController tours;
   Presentation presentation;
 
@@ -68,6 +75,9 @@ class Workbench {
   bool open_example();
   void open_graph(const std::string& path);
   void examine(const VisitOrder& order);
+  /// Its processes become visits to the doctor, beside the live runs.
+  void attach_to(const AttachOrder& order);
+  void read_attached(const ReadAttachRecord& order);
   void use_library(const std::string& path);
   /// Refused while workers run on another machine, which could not load it.
   void fetch_library(const std::string& version);
@@ -116,7 +126,14 @@ class Workbench {
   void warn_if_incomplete(const std::string& path, const std::string& doubt);
   bool tick_doctor();
   void show_doctor();
+  // workbench_attach.cpp
+  bool act_on_attach(Action action);
+  void watch(const engine::Status& begun);
+  std::string attach_refusal(Action action) const;
+  bool tick_attach();
 
+  /// The newest visit to each attached process, by its spool. An expired one is no longer listed.
+  std::map<std::string, std::weak_ptr<const profiling::RecordedVisit>> attached_visits_;
   std::vector<Command> commands_;
   std::string connection_lost_;
   std::optional<RecordedPlace> returning_to_;  // its recording is being read

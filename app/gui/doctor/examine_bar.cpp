@@ -14,7 +14,7 @@
 namespace app {
 namespace {
 
-constexpr float kTwoRows = 830.0F;  // grid pixels that the longer row takes
+constexpr float kTwoRows = 900.0F;  // grid pixels that the longer row takes
 constexpr const char* kNoCase = "Choose a case of the gallery first";
 
 }  // namespace
@@ -215,6 +215,12 @@ void ExamineBar::draw_buttons(const PanelContext& context, const GraphScene& sce
           {.tooltip = "Opens a file of cudaGraphDebugDotPrint() or of PyTorch's debug_dump(), "
                       "or a recording, and runs the rules on it"})) {
     context.commands.push_back(AskPath{FilePurpose::OpenGraph});
+  }
+  next();
+  if (controls::button(context, "doctor.attach", "Attach",
+                       {.tooltip = "Runs any program, or reads the record of one, and examines the "
+                                   "graphs of its processes"})) {
+    context.commands.push_back(Action::AttachToProgram);
   }
   next();
   if (controls::button(context, "doctor.export", "Export report",

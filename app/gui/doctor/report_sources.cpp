@@ -63,7 +63,12 @@ void ReportSources::follow(const SessionView& view) {
   if (another_session) {
     key_.clear();
   } else if (view.visits.size() > visits) {
-    put_on_screen(key_of_visit(view.visits.size()));
+    // The processes of one program may come together.
+    std::size_t newest = view.visits.size();
+    for (std::size_t i = visits; i < view.visits.size(); ++i) {
+      if (!view.visits[i]->report.findings.empty()) newest = i + 1;
+    }
+    put_on_screen(key_of_visit(newest));
   }
   std::string first = default_key(view);
   const bool another_first = std::exchange(default_, std::move(first)) != default_;

@@ -35,6 +35,26 @@ int first_proved(const profiling::DoctorReport* report) {
   return found == report->findings.end() ? -1 : static_cast<int>(found - report->findings.begin());
 }
 
+/// Graphs of a program that runs come and go. -1 = it is gone.
+int place_in(const profiling::DoctorReport& report, const profiling::GraphSnapshot* graph) {
+  if (graph == nullptr) return -1;
+  const auto& graphs = report.snapshot.graphs;
+  const auto found = std::ranges::find_if(graphs, [graph](const auto& one) {
+    return one.name == graph->name && one.variant_of == graph->variant_of &&
+           one.nodes.size() == graph->nodes.size();
+  });
+  return found == graphs.end() ? -1 : static_cast<int>(found - graphs.begin());
+}
+
+/// More certain findings come first, so a place changes as soon as one is proved. -1 = it is gone.
+int place_in(const profiling::DoctorReport& report, const profiling::Finding* finding) {
+  if (finding == nullptr) return -1;
+  const auto found = std::ranges::find_if(report.findings, [finding](const auto& one) {
+    return one.rule == finding->rule && one.nodes == finding->nodes;
+  });
+  return found == report.findings.end() ? -1 : static_cast<int>(found - report.findings.begin());
+}
+
 void add_durations(const profiling::GraphSnapshot& graph, const profiling::Activity& activity,
                    GraphFacts& facts) {
   std::unordered_map<std::uint64_t, double> medians;
@@ -55,9 +75,13 @@ void GraphScene::show(const Report& report, const Run& run, const Request& reque
   request_ = request;
   if (report == report_ && run == run_) return;
   // A report that has grown keeps the user's choices in it.
-  const bool same = report != nullptr && report_ != nullptr &&
-                    report->snapshot.subject == report_->snapshot.subject &&
-                    report->snapshot.graphs.size() == report_->snapshot.graphs.size();
+  const bool grown = report != nullptr && report_ != nullptr &&
+                     report->snapshot.subject == report_->snapshot.subject;
+  const int kept = grown ? place_in(*report, graph()) : -1;
+  const bool same =
+      kept >= 0 || (grown && report->snapshot.graphs.size() == report_->snapshot.graphs.size());
+  if (kept >= 0) graph_ = kept;
+  if (same) finding_ = place_in(*report, chosen_finding());
   report_ = report;
   run_ = run;
   ++report_generation_;

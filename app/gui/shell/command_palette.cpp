@@ -302,6 +302,18 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                      .words = "local disconnect back",
                      .refusal = workbench.refusal(Action::UseThisMachine),
                      .command = Action::UseThisMachine});
+  entries.push_back({.id = "attach.stop",
+                     .group = "Run",
+                     .title = "Stop watching the attached program, which goes on",
+                     .words = "detach leave",
+                     .refusal = workbench.refusal(Action::StopWatching),
+                     .command = Action::StopWatching});
+  entries.push_back({.id = "attach.end",
+                     .group = "Run",
+                     .title = "End the attached program",
+                     .words = "stop terminate kill",
+                     .refusal = workbench.refusal(Action::EndProgram),
+                     .command = Action::EndProgram});
   for (const ConnectOptions& one : workbench.machine.remembered()) {
     entries.push_back({.id = "machine." + one.host,
                        .group = "Run",

@@ -202,6 +202,8 @@ void Shell::carry_out(const Command& command) {
                    page_ = Page::Graphs;
                    workbench_.examine(order);
                  },
+                 [&](const AttachOrder& order) { workbench_.attach_to(order); },
+                 [&](const ReadAttachRecord& order) { workbench_.read_attached(order); },
                  [&](const CancelVisit&) { workbench_.doctor.cancel(); },
                  [&](const ShowRecordedCase& order) { workbench_.doctor.show_recorded(order.id); },
                  [&](const SweepOrder& order) { runs.start(order); },
@@ -274,6 +276,9 @@ void Shell::act_on_window(Action action) {
     case Action::ChooseMachine:
       help_ = false;
       return machine_dialog_.open(workbench_.machine);
+    case Action::AttachToProgram:
+      help_ = false;
+      return attach_dialog_.open();
     case Action::OpenRecording:
       return ask_path(FilePurpose::OpenRecording);
     case Action::SaveSession:
@@ -353,6 +358,8 @@ void Shell::close_front() {
     dialog_.close();
   } else if (machine_dialog_.is_open()) {
     machine_dialog_.close();
+  } else if (attach_dialog_.is_open()) {
+    attach_dialog_.close();
   } else if (help_) {
     help_ = false;
   } else if (presenting()) {

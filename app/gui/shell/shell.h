@@ -11,6 +11,7 @@
 
 #include "app/controllers/workbench.h"
 #include "app/gui/cards/page.h"
+#include "app/gui/shell/attach_dialog.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/command_palette.h"
 #include "app/gui/shell/control_rail.h"
@@ -122,6 +123,7 @@ class Shell {
   engine::RunRequest request_in_rail_;  // as the rail has seen it
   FileDialog dialog_;
   MachineDialog machine_dialog_;
+  AttachDialog attach_dialog_;
   // What will be written to the path that the dialog asks for.
   DoctorState::Report report_;
   SessionState::Run exported_run_;

@@ -1,0 +1,93 @@
+"""Attaching in the window: a record of an attached program, read and shown without a GPU."""
+import os
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def record(tmp_path):
+    maker = os.environ.get("ATTACH_RECORD_MAKER")
+    if not maker:
+        pytest.skip("ATTACH_RECORD_MAKER does not name the built program")
+    folder = tmp_path / "record"
+    folder.mkdir()
+    subprocess.run([maker, folder], check=True, timeout=60)
+    return folder
+
+
+def value(current, name):
+    return next((c["value"] for c in current["controls"] if c["id"] == name), "")
+
+
+def shown(window, name, text, seconds=30):
+    return window.wait(f"{name} with '{text}'", lambda m: text in value(m, name), seconds)
+
+
+def there(window, name):
+    window.wait(name, lambda m: any(c["id"] == name for c in m["controls"]))
+    window.settle()
+
+
+def open_dialog(open_window, **sizes):
+    window = open_window("--no-worker", **sizes)
+    window.key("ctrl+3")
+    there(window, "graphs.view.3")
+    window.click("graphs.view.3")
+    there(window, "doctor.attach")
+    window.click("doctor.attach")
+    there(window, "attach.command")
+    return window
+
+
+def fill(window, name, text):
+    window.click(name)
+    window.xdotool("type", "--delay", 10, "--", str(text))
+    window.settle()
+
+
+def read(window, folder):
+    fill(window, "attach.record", folder)
+    window.click("attach.read")
+
+
+def test_a_record_becomes_visits_on_the_graphs_page(open_window, record):
+    window = open_dialog(open_window)
+    read(window, record)
+    shown(window, "attach.process.0", "graphs=1;launches=3;per_second=-;findings=1")
+    shown(window, "attach.process.1", "graphs=1;launches=1;per_second=-;findings=0")
+    assert value(window.map(), "attach.findings").startswith("train.py (process 1234): ")
+    window.click("attach.close")
+    # The one with findings comes first, however many processes there are.
+    shown(window, "doctor.finding.0", "freed-memory")
+    shown(window, "graphs.source", "train.py (process 1234)")
+    window.click("graphs.view.1")
+    shown(window, "graphs.topology", "nodes=2")
+    window.click("graphs.view.2")
+    there(window, "graphs.memory")
+
+
+def test_reading_a_record_again_replaces_its_visits(open_window, record):
+    window = open_dialog(open_window)
+    for _ in range(2):
+        read(window, record) if not value(window.map(), "attach.record") else window.click("attach.read")
+        shown(window, "attach.state", "Record: ")
+        window.settle()
+    window.click("attach.close")
+    there(window, "graphs.source")
+    window.click("graphs.source")
+    there(window, "graphs.source.1")
+    assert not window.control("graphs.source.2")
+
+
+def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, tmp_path):
+    window = open_dialog(open_window)
+    fill(window, "attach.command", "python 'train.py")
+    shown(window, "attach.refusal", "The quote ' at character 8 is not closed")
+    assert not window.control("attach.start")["enabled"]
+    if window.control("attach.missing"):
+        assert "only builds with CUDA have it" in window.control("attach.start")["reason"]
+    assert window.control("attach.stop")["reason"] == "No program is watched"
+    assert window.control("attach.end")["reason"] == "No attached program runs"
+    read(window, tmp_path)
+    shown(window, "attach.state", "holds no record of an attached program")

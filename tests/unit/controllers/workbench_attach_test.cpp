@@ -1,0 +1,67 @@
+// The processes of an attached program, as visits to the doctor in the window's one list.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "tests/support/observed_spool.h"
+#include "tests/unit/controllers/workbench_fixture.h"
+
+namespace app {
+namespace {
+
+using ::testing::SizeIs;
+
+TEST_F(WorkbenchTest, AnAttachedProcessIsOneVisitWhateverIsReadOfIt) {
+  open("");
+  const std::string record = folder_ + "/record";
+  std::filesystem::create_directory(record);
+  profiling::observed_spool(0).write(record + "/1234.spool");
+  workbench_->act(Action::ToggleRecording);
+  const std::string path = workbench_->files.recording_path();
+  workbench_->read_attached({record});
+  ASSERT_TRUE(tick_until([&] { return !state().live_results().visits.empty(); }));
+  EXPECT_EQ(page_.page, Page::Graphs);
+  const auto first = state().live_results().visits[0];
+  EXPECT_THAT(first->report.findings, SizeIs(0));
+  EXPECT_EQ(first->report.snapshot.subject, "train.py (process 1234)");
+
+  profiling::observed_spool(3).write(record + "/1234.spool");
+  workbench_->read_attached({record});
+  ASSERT_TRUE(tick_until([&] { return state().live_results().visits[0] != first; }));
+  ASSERT_THAT(state().live_results().visits, SizeIs(1));
+  EXPECT_THAT(state().live_results().visits[0]->report.findings, SizeIs(1));
+  EXPECT_EQ(workbench_->refusal(Action::SaveSession), "");
+
+  workbench_->act(Action::ToggleRecording);
+  ASSERT_TRUE(wait_for_notice("recorded in " + path));
+  workbench_->open_file(path);
+  ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
+  EXPECT_THAT(state().results().visits.back()->report.findings, SizeIs(1));
+}
+
+TEST_F(WorkbenchTest, ANewerStateOfAVisitThatIsNotKeptIsDropped) {
+  open("");
+  const auto kept = state().add_live(profiling::RecordedVisit());
+  profiling::RecordedVisit newer;
+  newer.report.conclusion = "newer";
+  EXPECT_EQ(state().replace_live(nullptr, newer), nullptr);
+  EXPECT_EQ(state().replace_live(std::make_shared<const profiling::RecordedVisit>(), newer),
+            nullptr);
+  EXPECT_EQ(state().live_results().visits.at(0), kept);
+  const auto replaced = state().replace_live(kept, newer);
+  EXPECT_EQ(state().live_results().visits.at(0), replaced);
+  EXPECT_EQ(replaced->report.conclusion, "newer");
+}
+
+TEST_F(WorkbenchTest, WhatCannotBeAttachedToIsANotice) {
+  open("");
+  workbench_->attach_to({.command = ""});
+  workbench_->read_attached({folder_ + "/gone"});
+  EXPECT_TRUE(wait_for_notice("gone is not a folder"));
+  EXPECT_EQ(workbench_->refusal(Action::StopWatching), "No program is watched");
+  EXPECT_EQ(workbench_->refusal(Action::EndProgram), "No attached program runs");
+  EXPECT_THAT(state().live_results().visits, SizeIs(0));
+}
+
+}  // namespace
+}  // namespace app
