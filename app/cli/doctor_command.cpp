@@ -193,7 +193,12 @@ int examine(const DoctorOptions& options) {
     so_far.conclusion = "Cancelled before the end. " + conclusion_of(so_far);
     finish_report(options, subject.value().request, so_far);
   }
-  return could_not_run(report.error());
+  engine::Error why = report.error();
+  if (why.code == engine::ErrorCode::Unsupported && !options.gallery_case.empty()) {
+    why.message +=
+        fmt::format("; the recorded visit: expertscope doctor gallery {}", options.gallery_case);
+  }
+  return could_not_run(why);
 }
 
 int list_libraries() {

@@ -292,6 +292,21 @@ void remove_shared(std::vector<SummaryWords>& all, std::vector<std::string> Summ
   }
 }
 
+std::vector<SummaryWords> words_without_shared(std::span<const RunRequest* const> requests) {
+  std::vector<SummaryWords> words;
+  for (const RunRequest* request : requests) words.emplace_back(*request);
+  remove_shared(words, &SummaryWords::data);
+  remove_shared(words, &SummaryWords::details, /*same_recipe=*/true);
+  remove_shared(words, &SummaryWords::others);
+  return words;
+}
+
+std::vector<std::string> texts_of(const std::vector<SummaryWords>& all) {
+  std::vector<std::string> texts;
+  for (const SummaryWords& one : all) texts.push_back(one.text());
+  return texts;
+}
+
 }  // namespace
 
 std::string shape_words(const engine::ShapeSpec& shape) {
@@ -302,14 +317,24 @@ std::string shape_words(const engine::ShapeSpec& shape) {
 std::string summary_of(const RunRequest& request) { return SummaryWords(request).text(); }
 
 std::vector<std::string> summaries_of(std::span<const RunRequest* const> requests) {
-  std::vector<SummaryWords> words;
-  for (const RunRequest* request : requests) words.emplace_back(*request);
-  remove_shared(words, &SummaryWords::data);
-  remove_shared(words, &SummaryWords::details, /*same_recipe=*/true);
-  remove_shared(words, &SummaryWords::others);
-  std::vector<std::string> summaries;
-  for (const SummaryWords& one : words) summaries.push_back(one.text());
-  return summaries;
+  return texts_of(words_without_shared(requests));
+}
+
+std::vector<std::string> titles_of(std::span<const RunRequest* const> requests) {
+  std::vector<SummaryWords> words = words_without_shared(requests);
+  const auto different = [](const std::vector<SummaryWords>& all) {
+    const std::vector<std::string> texts = texts_of(all);
+    return std::set(texts.begin(), texts.end()).size();
+  };
+  const std::size_t needed = different(words);
+  std::set<std::string> removable;
+  for (const SummaryWords& one : words) removable.insert(one.others.begin(), one.others.end());
+  for (const std::string& setting : removable) {
+    std::vector<SummaryWords> shorter = words;
+    for (SummaryWords& one : shorter) std::erase(one.others, setting);
+    if (different(shorter) == needed) words = std::move(shorter);
+  }
+  return texts_of(words);
 }
 
 std::string shared_summary_of(std::span<const RunRequest* const> requests) {

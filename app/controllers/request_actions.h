@@ -37,6 +37,9 @@ std::string shape_words(const engine::ShapeSpec& shape);
 std::string summary_of(const engine::RunRequest& request);
 /// Summaries of runs in one list: they leave out what all runs share.
 std::vector<std::string> summaries_of(std::span<const engine::RunRequest* const> requests);
+/// The same without settings that no two of them need to be told apart: titles of a document, which
+/// lists the settings elsewhere.
+std::vector<std::string> titles_of(std::span<const engine::RunRequest* const> requests);
 /// What all of them have in common, as summary_of() writes it.
 std::string shared_summary_of(std::span<const engine::RunRequest* const> requests);
 /// Runs of one sweep by what distinguishes them: "FP8 block, power-of-two scales, Zipf".

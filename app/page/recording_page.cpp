@@ -30,11 +30,13 @@ using profiling::RecordedRun;
 constexpr std::size_t kFullRuns = 40;        // runs that are shown in full
 constexpr std::size_t kRoomOfRun = 200'000;  // bytes
 
-void write_run(const RecordedRun& run, bool with_paths, HtmlPage& page) {
+void write_run(const profiling::NamedRun& named, bool with_paths, HtmlPage& page) {
+  const RecordedRun& run = *named.run;
   if (!page.has_room(kRoomOfRun)) {
     return page.paragraph("Its charts and tables do not fit into this page.");
   }
-  page.document(profiling::run_document(run, {}), 0, [&] { write_run_pictures(run, page); });
+  page.document(profiling::run_document(run, named.settings), 0,
+                [&] { write_run_pictures(run, page); });
   page.details("The request", [&] {
     page.code(engine::to_json_text(with_paths ? run.request : engine::without_folders(run.request),
                                    true));
@@ -67,7 +69,7 @@ std::vector<Section> sections_of(const PageContent& content, bool with_paths, Ht
     sections.push_back(
         {.title = named.name,
          .wall_clock_ms = named.run->wall_clock_ms,
-         .write = [&named, with_paths, &page] { write_run(*named.run, with_paths, page); }});
+         .write = [&named, with_paths, &page] { write_run(named, with_paths, page); }});
   }
   for (const profiling::RecordedComparison* one : content.comparisons) {
     sections.push_back(

@@ -73,7 +73,8 @@ Table roofline_table(const RecordedRun& run, std::span<const RooflinePoint> poin
 
 struct NamedRun {
   const RecordedRun* run = nullptr;
-  std::string name{};  // "3. as shipped"
+  std::string name{};      // "3. as shipped"
+  std::string settings{};  // in one line, for a document; empty = not listed
 };
 /// One row per run: what people compare, and for files every setting and total.
 Table runs_table(std::vector<NamedRun> runs);

@@ -185,7 +185,10 @@ def test_what_is_on_screen_becomes_a_page(open_window, tmp_path):
 
     def by_menu():
         window.click("top.recent")
-        window.wait("the menu", lambda m: any(c["id"] == "recent.export_page" for c in m["controls"]))
+        menu = window.wait("the menu", lambda m: any(c["id"] == "recent.export_page" for c in m["controls"]))
+        top = {c["id"]: c["rect"][1] for c in menu["controls"]}
+        tours = [y for name, y in top.items() if name.startswith("tours.")]
+        assert tours and top["recent.export_page"] > max(tours), "it is no example: below them"
         window.click("recent.export_page")
 
     def by_name():

@@ -216,3 +216,13 @@ def test_the_user_chooses_cards(layer):
     assert settings["presented"] == [
         {"card": "performance.roofline_card", "page": "performance", "view": ""},
         {"card": "layer.picture_card", "page": "numerics", "view": "layer"}]
+
+
+def test_a_card_gets_the_room_of_a_message_that_is_not_shown(open_window):
+    window = open_window("--no-worker", width=1280, height=800, first_start=True)
+    window.wait("the welcome", lambda m: "welcome" in ids_of(m))
+    window.key("F11")
+    current = window.wait("the first card", lambda m: line_of(m) and "layer.picture" in ids_of(m)
+                          and "welcome" not in ids_of(m))
+    bottom = next(c["rect"][3] for c in current["controls"] if c["id"] == "layer.picture")
+    assert bottom > 770, "the welcome's strip is empty below the card"

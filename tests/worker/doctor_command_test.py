@@ -55,6 +55,11 @@ class Doctor(unittest.TestCase):
 
 
 class Visits(Doctor):
+    def test_without_a_device_a_case_leads_to_its_recorded_visit(self):
+        message = self.refused("--worker-backend", "cpu", "--case", "shared-workspace")
+        self.assertIn("expertscope doctor gallery shared-workspace", message)
+        self.assertNotIn("gallery", self.refused("--worker-backend", "cpu"))
+
     def test_without_a_device_it_says_so(self):
         for prove in ([], ["--prove"]):
             message = self.refused("--worker-backend", "cpu", *prove)

@@ -142,6 +142,18 @@ class Export(CommandLine):
         self.assertIn("step: 2 nodes, 1 edge ", page.text)
         self.assertNotRegex(page.text, r"\b1 (nodes|edges|samples|rows|experts|steps)\b")
 
+    def test_a_title_has_no_settings_that_it_does_not_need(self):
+        page = self.page_of(SESSIONS / "h200_layer.session")
+        text = pathlib.Path(self.path("page.html")).read_text(encoding="utf-8")
+        titles = [html.unescape(one) for one in re.findall("<h2[^>]*>([^<]*)</h2>", text)][:12]
+        self.assertEqual(len(set(titles)), 12, titles)
+        for title in titles:
+            self.assertNotIn("Traced", title)
+            self.assertLessEqual(len(title), 100)
+        self.assertTrue(titles[0].startswith("1. DeepSeek-V3 layer, 32 experts · FP8 block"), titles[0])
+        # Its section lists all of them.
+        self.assertIn("Traced 10", page.text)
+
     def test_mistakes_are_named(self):
         session = SESSIONS / "h200_layer.session"
         self.assertIn("--run is 999", self.refused(1, "export", session, "--html", self.path("p.html"), "--run", 999))

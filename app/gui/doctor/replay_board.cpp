@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/doctor/check_rows.h"
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
@@ -93,33 +93,23 @@ void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(id, ImVec2(std::max(size.x, 1.0F), std::max(size.y, 1.0F)));
   int replays = 0;
-  int most = 1;
   for (const profiling::OutputCheck& check : outcome.checks) {
     replays = std::max(replays, check.replay);
-    most = std::max(most, check.parts);
-  }
-  // An output of one part is as worth seeing as one of many.
-  const auto share_of = [most](const profiling::OutputCheck& check) {
-    return static_cast<float>(std::max({check.parts, 1, most / 3}));
-  };
-  std::map<std::string, float> row_of;  // of each output, relative to the top
-  float rows = 0.0F;
-  for (const profiling::OutputCheck& check : outcome.checks) {
-    if (row_of.emplace(check.output, rows).second) rows += share_of(check);
   }
   if (replays <= 0) return;
   const float label = std::min(theme.px(96), 0.35F * size.x);
   const float width = std::min((size.x - label) / static_cast<float>(replays), theme.px(64));
-  const float height = std::min(size.y / rows, theme.px(16));
+  const std::vector<CheckRow> rows = check_rows(outcome.checks, size.y, theme.px(16));
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImFont* font = theme.fonts.label;
   for (const profiling::OutputCheck& check : outcome.checks) {
-    const float top = at.y + height * row_of[check.output];
+    const CheckRow& row = *std::ranges::find(rows, check.output, &CheckRow::output);
+    const float top = at.y + row.top;
     const int parts = std::max(check.parts, 1);
     const float x = at.x + label + width * static_cast<float>(check.replay - 1);
     const ImVec2 low(x, top);
-    const float part_height = height * share_of(check) / static_cast<float>(parts);
-    const ImVec2 high(x + width - 1.0F, top + height * share_of(check) - 1.0F);
+    const float part_height = row.height / static_cast<float>(parts);
+    const ImVec2 high(x + width - 1.0F, top + row.height - 1.0F);
     draw->AddRectFilled(low, high, equal_color(theme));
     for (const int part : check.wrong_parts) {
       if (part < 0 || part >= parts) continue;

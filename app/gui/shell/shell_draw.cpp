@@ -124,7 +124,10 @@ void Shell::draw_root(const PanelContext& context) {
   }
   ImGui::Dummy({0, 1});
   const std::vector<Banner> asking = banners(context);
-  const float strip = strip_.takes_room(!asking.empty(), page_) ? strip_height(theme) : 0.0F;
+  const bool strip_open = strip_.takes_room(!asking.empty(), page_);
+  // A presented card gets the room of a strip that is only kept open.
+  const bool has_strip = strip_open && !(presented && asking.empty());
+  const float strip = has_strip ? strip_height(theme) : 0.0F;
   const float status_height = presented ? 0.0F : theme.px(kStatusHeight) + 1;
   const float height = ImGui::GetContentRegionAvail().y - strip - status_height;
   if (settings_.rail_hidden || presented) {

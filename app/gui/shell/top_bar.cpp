@@ -56,10 +56,6 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
     context.commands.push_back(one == kExampleRecording ? Command(Action::OpenExample)
                                                         : Command(OpenShipped{one}));
   }
-  if (controls::menu_item(context, "recent.export_page", kExportPageTitle,
-                          state.page_refusal.empty(), state.page_refusal.c_str())) {
-    context.commands.push_back(Action::ExportPage);
-  }
   if (!state.tours.empty()) ImGui::Separator();
   for (std::size_t i = 0; i < state.tours.size(); ++i) {
     const TourController::Named& tour = state.tours[i];
@@ -67,6 +63,11 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
                             ("Tour: " + tour.title).c_str())) {
       context.commands.push_back(PlayTour{tour.path});
     }
+  }
+  ImGui::Separator();
+  if (controls::menu_item(context, "recent.export_page", kExportPageTitle,
+                          state.page_refusal.empty(), state.page_refusal.c_str())) {
+    context.commands.push_back(Action::ExportPage);
   }
 }
 

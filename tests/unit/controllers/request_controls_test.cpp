@@ -150,6 +150,27 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
               ElementsAre("FP8 block, power-of-two scales", "FP8 block, FP32 scales"));
 }
 
+TEST(RequestControls, TitlesOfAListKeepOnlyWhatTellsItsRunsApart) {
+  engine::RunRequest block;
+  block.recipe.scaling = engine::Scaling::Block;
+  block.seed = 7;
+  engine::RunRequest bf16 = block;
+  bf16.recipe.scaling = engine::Scaling::None;
+  engine::RunRequest first = block;
+  first.seed = 1;
+  const engine::RunRequest* const recipes[] = {&block, &bf16};
+  const std::vector<std::string> two = titles_of(recipes);
+  EXPECT_THAT(two[0], ::testing::Not(::testing::HasSubstr("Seed")));
+  EXPECT_THAT(two[0], ::testing::Not(::testing::HasSubstr("eager")));
+  EXPECT_THAT(two[0], ::testing::HasSubstr("FP8 block"));
+  EXPECT_NE(two[0], two[1]);
+  // Where nothing else is different the setting stays.
+  const engine::RunRequest* const seeds[] = {&block, &bf16, &first};
+  const std::vector<std::string> three = titles_of(seeds);
+  EXPECT_THAT(three[0], ::testing::HasSubstr("7"));
+  EXPECT_NE(three[0], three[2]);
+}
+
 TEST(RequestControls, RunsOfASweepAreCalledByWhatDistinguishesThem) {
   engine::RunRequest block;
   block.recipe.scaling = engine::Scaling::Block;

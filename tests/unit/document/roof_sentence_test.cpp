@@ -52,10 +52,28 @@ TEST(RoofSentence, FarFromItsRoofNothingIsClaimed) {
   EXPECT_NE(text.find("5.000 \u00b5s"), std::string::npos) << text;
 }
 
-TEST(RoofSentence, AboveTheCopyMemoryIsNoLimit) {
-  const std::string text = roof_sentence(device_result(), product(5e11, 5e9));
-  EXPECT_NE(text.find("125 % of 400.0 TFLOP/s"), std::string::npos) << text;
-  EXPECT_NE(text.find("memory does not limit it"), std::string::npos) << text;
+TEST(RoofSentence, AboveTheCopyMemoryStillLimitsUpToTheDataSheet) {
+  engine::RunResult result = device_result();
+  const std::string unknown = roof_sentence(result, product(5e11, 5e9));
+  EXPECT_NE(unknown.find("125 % of 400.0 TFLOP/s"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("so memory limits it or caches serve"), std::string::npos) << unknown;
+  result.device.name = "NVIDIA H200";  // 4.8 TB/s
+  result.device.compute_capability = "9.0";
+  OperationPoint point = product(1e9, 4.32e9);
+  point.stage = Stage::Quantize;
+  EXPECT_EQ(roof_sentence(result, point),
+            "quantize achieves 4.32 TB/s, 108 % of 4 TB/s (this run's copy): at 90 % of the data "
+            "sheet's 4.8 TB/s, memory limits it.");
+  point.work.bytes = 9.6e9;
+  EXPECT_EQ(roof_sentence(result, point),
+            "quantize achieves 9.6 TB/s, 240 % of 4 TB/s (this run's copy): more than the data "
+            "sheet's 4.8 TB/s, so caches serve a part of it.");
+}
+
+TEST(RoofSentence, AsFastAsTheDenseProductIsLimitedByTheTensorCores) {
+  const std::string text = roof_sentence(device_result(), product(1.01e12, 1e8));
+  EXPECT_NE(text.find("(this run's dense product): the tensor cores limit it"), std::string::npos)
+      << text;
 }
 
 TEST(RoofSentence, WithoutAMeasuredRoofItSaysSo) {
