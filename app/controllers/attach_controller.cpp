@@ -16,7 +16,7 @@
 
 #include "app/attach/attached_program.h"
 #include "app/attach/command_words.h"
-#include "app/attach/new_findings.h"
+#include "app/attach/finding_lines.h"
 #include "app/doctor/library_versions.h"
 
 namespace app {
@@ -93,7 +93,7 @@ struct AttachController::Watch {
     bool passed_on_as_last = false;
   };
   std::map<std::string, Examined> examined;
-  NewFindings findings;
+  FindingLines findings;
   WatchClock::time_point next_look{};
 
   bool asked(bool Watch::* what) {

@@ -1,7 +1,7 @@
 // Answers the window's questions about files on a separate thread: reading a routing file may take
 // seconds, and commands are read meanwhile. Only the newest question about routing counts, since
-// every edit of the routing sends one, and only the newest about a folder, since a user is in one at
-// a time. A file that has not changed is not read again.
+// every edit of the routing sends one, and only the newest about a folder, since a user is in one
+// at a time. A file that has not changed is not read again.
 #pragma once
 
 #include <atomic>

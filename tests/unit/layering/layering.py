@@ -144,7 +144,12 @@ ONE_PLACE = (
         PRODUCT,
         re.compile(r"\b(posix_spawnp?|v?fork|popen|system)\("),
         "children are started by app/protocol/child_process.h: below a guard, and never through a shell",
-        ("app/protocol/child_process.cpp", "app/protocol/worker_guard.cpp"),
+        (
+            "app/protocol/child_process.cpp",
+            "app/protocol/worker_guard.cpp",
+            # A program of the user's, which goes on without this one.
+            "app/attach/attached_program.cpp",
+        ),
     ),
     (
         PRODUCT,
@@ -157,6 +162,10 @@ ONE_PLACE = (
             "app/gui/shell/display_libraries.cpp",
             "profiling/cupti/cupti_library.cpp",
             "profiling/power/nvml_library.cpp",
+            # Only what the attached program has loaded itself.
+            "profiling/attach/preload/entry_points.cpp",
+            "profiling/attach/preload/process.cpp",
+            "profiling/attach/preload/stacks.cpp",
         ),
     ),
     (
