@@ -112,7 +112,8 @@ void read(const HandMadeSpool& made) {
       "a.spool",
       {reinterpret_cast<const char*>(const_cast<HandMadeSpool&>(made).bytes().data()), made.end()});
   auto reader = profiling::SpoolReader::open(path);
-  require(reader.ok(), "a file with a right header opens", reader.ok() ? "" : reader.error().message);
+  require(reader.ok(), "a file with a right header opens",
+          reader.ok() ? "" : reader.error().message);
   profiling::ObservedProcess process;
   (void)reader.value().follow(profiling::SpoolReader::Until::End,
                               [&](const profiling::SpoolFrame& frame) { process.take(frame); });

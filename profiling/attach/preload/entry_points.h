@@ -40,9 +40,10 @@ CUresult real(Arguments... arguments) {
 /// Asks the driver's own cuGetProcAddress; null if it knows no such function.
 using Ask = void* (*)(const char* name, int version, std::uint64_t flags);
 
-/// The wrapper to hand out for a function that cuGetProcAddress has found under this name; `found` itself for one that
-/// is not wrapped. A name means another function, with other arguments, from some version on, also in versions newer
-/// than this library: so the functions are compared, not the versions.
+/// The wrapper to hand out for a function that cuGetProcAddress has found under this name; `found`
+/// itself for one that is not wrapped. A name means another function, with other arguments, from
+/// some version on, also in versions newer than this library: so the functions are compared, not
+/// the versions.
 void* wrapped(const char* name, std::uint64_t flags, void* found, Ask ask);
 
 /// The driver's own function, for calls of this library; null if the driver is too old for it.
