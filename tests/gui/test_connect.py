@@ -66,6 +66,17 @@ def question(window, begin):
     window.settle()
 
 
+def use_the_worker_of_this_build(window, begin):
+    """One without CUDA offers to build one that has it, where there may be a GPU: No."""
+    window.wait("the connecting", lambda m: value(m, "machine").startswith("connecting=true") or not value(m, "machine"))
+    asked = value(window.wait("a question or the worker", lambda m: value(m, "machine.question")
+                              or not value(m, "machine.step.worker").startswith("waits"), 60), "machine.question")
+    if asked:
+        assert asked.startswith(begin) and "the worker of this build has no CUDA" in asked, asked
+        window.settle()
+        window.click("machine.no")
+
+
 def answer(window, text):
     window.click("machine.answer")
     window.xdotool("type", "--delay", 20, "--", text)
@@ -331,11 +342,13 @@ def test_one_of_several_gpus_is_chosen(open_window, elsewhere):
     window = open_window()
     window.wait_for_result()
     ask_for(window)
+    use_the_worker_of_this_build(window, f"{HOST} has a GPU")
     window.wait("the GPUs", lambda m: value(m, "machine.gpu") == "All GPUs"
                 and value(m, "machine").startswith("connecting=false"), 60)
     assert value(window.map(), "machine.step.look").startswith("done: 2 x NVIDIA H200")
     window.choose("machine.gpu", "1: NVIDIA H200")
     window.click("machine.connect")
+    use_the_worker_of_this_build(window, f"{HOST} has a GPU")
     connected(window)
     worker = server.bundles()[0] / "bin/expertscope-worker"
 
@@ -377,8 +390,7 @@ def test_a_launcher_starts_the_worker_and_is_remembered(open_window, elsewhere):
     window.settle()
     window.click("machine.connect")
     # Whether there is a GPU where the launcher starts the worker is not known.
-    question(window, f"{HOST} may start the worker where there is a GPU, and the worker of this build has no CUDA")
-    window.click("machine.no")
+    use_the_worker_of_this_build(window, f"{HOST} may start the worker where there is a GPU")
     connected(window)
     run_anew(window)
     words = (server.home / "launched").read_text().splitlines()

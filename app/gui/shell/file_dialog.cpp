@@ -400,7 +400,10 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   if (in_front) use_keys();
   {
     const FontScope font(theme.fonts.title);
-    show_text(text.title);
+    // The window itself reads the other kinds, and only those of this machine.
+    const bool tensors = !machine_.empty() && purpose_ == FilePurpose::OpenRecording;
+    show_text(tensors ? fmt::format("Open a tensor or recorded routing of {}", machine_)
+                      : std::string(text.title));
   }
   draw_machines(context);
   if (controls::button(
