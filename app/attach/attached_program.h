@@ -30,7 +30,8 @@ struct AttachOptions {
 /// none.
 engine::Result<std::string> attach_library();
 
-/// <cache>/attach/<date>-<pid>, a new one, mode 0700. Former ones of ended programs go after a week.
+/// <cache>/attach/<date>-<pid>, a new one, mode 0700. Former ones of ended programs go after a
+/// week.
 engine::Result<std::string> new_spool_folder();
 
 /// Without an output file it is in the foreground, with this terminal: it gets the keyboard and

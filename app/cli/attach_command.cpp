@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "app/attach/attached_program.h"
-#include "app/attach/new_findings.h"
+#include "app/attach/finding_lines.h"
 #include "app/attach/spool_folder.h"
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
@@ -102,7 +102,7 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   // Ctrl+C is for the program; its end is waited for.
   const InterruptWatch interrupt;
   SpoolFolder spools(options.program.folder);
-  NewFindings findings;
+  FindingLines findings;
   std::uint64_t examined = 0;
   Clock::time_point next{};
   std::optional<std::string> end;

@@ -4,20 +4,22 @@
 #include "app/controllers/attach_controller.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include "app/attach/attached_program.h"
 #include "app/attach/command_words.h"
-#include "app/attach/new_findings.h"
+#include "app/attach/finding_lines.h"
 #include "app/doctor/library_versions.h"
+#include "engine/input/regular_file.h"
 
 namespace app {
 namespace {
@@ -28,19 +30,23 @@ using ReportFacts = std::vector<profiling::LibraryFact>;
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 constexpr std::chrono::seconds kRateInterval{1};
 constexpr std::size_t kOutputLines = 8;
-constexpr std::streamoff kOutputBytes = 8192;
+constexpr std::size_t kOutputBytes = 8192;
 constexpr std::size_t kMaxFindingLines = 200;
 
 std::string output_file_in(const std::string& folder) { return folder + "/output.txt"; }
 
 /// A progress bar writes its line again after a carriage return: the newest one counts.
 std::vector<std::string> last_lines(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const std::streamoff size = file.tellg();
-  file.seekg(std::max<std::streamoff>(0, size - kOutputBytes));
+  engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
+  if (!file.ok()) return {};
+  const std::size_t size = file.value().size();
+  ::lseek(file.value().descriptor(), static_cast<off_t>(size - std::min(size, kOutputBytes)),
+          SEEK_SET);
+  const engine::Result<std::string> end = file.value().read(kOutputBytes);
+  if (!end.ok()) return {};
+  std::istringstream text(end.value());
   std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; std::getline(text, line);) {
     while (!line.empty() && line.back() == '\r') line.pop_back();
     const std::size_t again = line.rfind('\r');
     if (again != std::string::npos) line.erase(0, again + 1);
@@ -93,7 +99,7 @@ struct AttachController::Watch {
     bool passed_on_as_last = false;
   };
   std::map<std::string, Examined> examined;
-  NewFindings findings;
+  FindingLines findings;
   WatchClock::time_point next_look{};
 
   bool asked(bool Watch::* what) {

@@ -9,7 +9,7 @@
 
 namespace app {
 
-class NewFindings {
+class FindingLines {
  public:
   /// "train.py (process 1234): 2 kernels read freed memory (likely)", for those that are new.
   std::vector<std::string> take(const profiling::DoctorReport& report);

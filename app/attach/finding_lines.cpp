@@ -1,4 +1,4 @@
-#include "app/attach/new_findings.h"
+#include "app/attach/finding_lines.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 namespace app {
 
-std::vector<std::string> NewFindings::take(const profiling::DoctorReport& report) {
+std::vector<std::string> FindingLines::take(const profiling::DoctorReport& report) {
   std::vector<std::string> lines;
   for (const profiling::Finding& finding : report.findings) {
     // Titles count the nodes and name the memory, so that each is said once.
