@@ -1,6 +1,4 @@
-// A command line as people type it, split into the words of an argument vector. Quotes and
-// backslashes mean what they mean to a shell; no shell runs, so whatever only a shell could do is
-// refused instead of being passed on as a word.
+// A command line as people type it, as the words of an argument vector.
 #pragma once
 
 #include <string>
@@ -11,8 +9,8 @@
 
 namespace app {
 
-/// At least one word. Settings of variables before the program ("CUDA_VISIBLE_DEVICES=0 python")
-/// become words of env(1).
+/// As app/protocol/typed_words.h splits it; at least one word. Settings of variables before the
+/// program ("CUDA_VISIBLE_DEVICES=0 python") become words of env(1).
 engine::Result<std::vector<std::string>> command_words(std::string_view text);
 
 }  // namespace app

@@ -37,15 +37,15 @@ std::string output_file_in(const std::string& folder) { return folder + "/output
 
 /// A progress bar writes its line again after a carriage return: the newest one counts.
 std::vector<std::string> last_lines(const std::string& path) {
-  const engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
+  engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
   if (!file.ok()) return {};
   const std::size_t size = file.value().size();
-  std::string end(std::min(size, kOutputBytes), '\0');
-  const ssize_t got = ::pread(file.value().descriptor(), end.data(), end.size(),
-                              static_cast<off_t>(size - end.size()));
-  end.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  ::lseek(file.value().descriptor(), static_cast<off_t>(size - std::min(size, kOutputBytes)),
+          SEEK_SET);
+  const engine::Result<std::string> end = file.value().read(kOutputBytes);
+  if (!end.ok()) return {};
+  std::istringstream text(end.value());
   std::vector<std::string> lines;
-  std::istringstream text(end);
   for (std::string line; std::getline(text, line);) {
     while (!line.empty() && line.back() == '\r') line.pop_back();
     const std::size_t again = line.rfind('\r');

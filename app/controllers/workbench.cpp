@@ -272,6 +272,7 @@ bool Workbench::act(Action action) {
       }
       return true;
     case Action::ToggleRecording:
+      if (files.recording()) record_attached();
       files.toggle_recording();
       return true;
     case Action::AllowLibrary:

@@ -132,8 +132,15 @@ class Workbench {
   std::string attach_refusal(Action action) const;
   bool tick_attach();
 
-  /// The newest visit to each attached process, by its spool. An expired one is no longer listed.
-  std::map<std::string, std::weak_ptr<const profiling::RecordedVisit>> attached_visits_;
+  /// A recording ends: it gets what is known of the processes so far.
+  void record_attached();
+
+  /// The newest visit to an attached process.
+  struct AttachedProcessVisit {
+    std::weak_ptr<const profiling::RecordedVisit> kept;  // expired = no longer listed
+    bool recorded = false;                               // in this state
+  };
+  std::map<std::string, AttachedProcessVisit> attached_visits_;  // by spool
   std::vector<Command> commands_;
   std::string connection_lost_;
   std::optional<RecordedPlace> returning_to_;  // its recording is being read

@@ -12,7 +12,7 @@ void Workbench::read_attached(const ReadAttachRecord& order) { watch(attach.read
 
 void Workbench::watch(const engine::Status& begun) {
   if (!begun.ok()) return notices.add(Severity::Bad, begun.error().message);
-  std::erase_if(attached_visits_, [](const auto& one) { return one.second.expired(); });
+  std::erase_if(attached_visits_, [](const auto& one) { return one.second.kept.expired(); });
   show_doctor();
 }
 
@@ -48,15 +48,22 @@ bool Workbench::tick_attach() {
     if (known == attached_visits_.end()) {
       kept = runs.state.add_live(std::move(one.visit));
     } else {
-      kept = runs.state.replace_live(known->second.lock(), std::move(one.visit));
+      kept = runs.state.replace_live(known->second.kept.lock(), std::move(one.visit));
       // A program of many processes must not push each other's visits out again and again.
       if (kept == nullptr) continue;
     }
-    attached_visits_[one.spool] = kept;
-    // A recording cannot replace what it holds.
+    // A recording cannot replace what it holds, so it gets the last state only.
     if (one.last) files.record(kept);
+    attached_visits_[one.spool] = {.kept = kept, .recorded = one.last};
   }
   return changed;
+}
+
+void Workbench::record_attached() {
+  for (auto& [spool, visit] : attached_visits_) {
+    const std::shared_ptr<const profiling::RecordedVisit> kept = visit.kept.lock();
+    if (kept != nullptr && !std::exchange(visit.recorded, true)) files.record(kept);
+  }
 }
 
 }  // namespace app

@@ -1,6 +1,6 @@
 // The words of a command that was typed into one line, as a shell would take them apart: blanks
-// separate words, quotes and backslashes keep characters. Nothing is expanded, and no shell reads
-// them.
+// separate words, quotes and backslashes keep characters. No shell reads them, so what only a shell
+// could do is refused.
 #pragma once
 
 #include <string>
@@ -11,7 +11,9 @@
 
 namespace app {
 
-/// InvalidArgument where a quote is not closed, or a backslash has nothing behind it.
+/// InvalidArgument where a quote is not closed, a backslash has nothing behind it, or something
+/// outside of quotes would need a shell ("a | b", "$HOME", "*"): better refused than passed on as
+/// it is.
 engine::Result<std::vector<std::string>> words_of(std::string_view typed);
 
 /// A line that words_of() takes apart into exactly these.

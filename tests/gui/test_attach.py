@@ -1,4 +1,5 @@
-"""Attaching in the window: a record of an attached program, read and shown without a GPU."""
+"""Attaching in the window: a record of an attached program, read and shown without a GPU; and, in a build with the
+preloaded library, a program that runs with a driver that computes nothing."""
 import os
 import subprocess
 
@@ -83,7 +84,7 @@ def test_reading_a_record_again_replaces_its_visits(open_window, record):
 def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, tmp_path):
     window = open_dialog(open_window)
     fill(window, "attach.command", "python 'train.py")
-    shown(window, "attach.refusal", "The quote ' at character 8 is not closed")
+    shown(window, "attach.refusal", "Command: the quote in front of 'train.py' is not closed")
     assert not window.control("attach.start")["enabled"]
     if window.control("attach.missing"):
         assert "only builds with CUDA have it" in window.control("attach.start")["reason"]
@@ -91,3 +92,37 @@ def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, 
     assert window.control("attach.end")["reason"] == "No attached program runs"
     read(window, tmp_path)
     shown(window, "attach.state", "holds no record of an attached program")
+
+
+def test_a_program_is_watched_until_it_is_ended(open_window, monkeypatch, tmp_path):
+    subjects = os.environ.get("ATTACHED_SUBJECTS")
+    if not subjects:
+        pytest.skip("ATTACHED_SUBJECTS does not name the programs to attach to: this build has no library to preload")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    window = open_dialog(open_window)
+    fill(window, "attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc endless")
+    window.click("attach.start")
+    shown(window, "attach.state", "Running: ")
+    shown(window, "attach.process.0", "findings=1")
+    shown(window, "attach.output", "ready")
+    window.wait("its launches", lambda m: "per_second=-" not in value(m, "attach.process.0"))
+    assert "being watched" in window.control("attach.start")["reason"]
+    window.click("attach.close")
+    # While it runs; what is selected stays, whatever is launched meanwhile.
+    window.click("doctor.finding.0")
+    there(window, "doctor.node.0")
+    window.click("doctor.node.0")
+    window.click("graphs.view.1")
+    shown(window, "graphs.topology", "selected=")
+    chosen = value(window.map(), "graphs.node")
+    window.click("graphs.view.3")
+    window.click("doctor.attach")
+    there(window, "attach.stop")
+    window.click("attach.stop")
+    shown(window, "attach.state", "Runs on without being watched")
+    window.click("attach.end")
+    shown(window, "attach.state", "was killed by signal 15 (Terminated)")
+    window.click("attach.close")
+    window.click("graphs.view.1")
+    window.settle()
+    assert value(window.map(), "graphs.node") == chosen

@@ -253,8 +253,9 @@ CardSpec RecordedStepsCards::table() {
   return {.id = "performance.step_table_card",
           .title = "Slowest steps",
           .question = "Which steps take longest? A click on a row chooses the step.",
-          .note = slowest_ == 0 ? std::string("no step has a time of its own")
-                                : fmt::format("the slowest {} are marked", slowest_),
+          .note = slowest_ == 0   ? std::string("no step has a time of its own")
+                  : slowest_ == 1 ? std::string("the slowest is marked")
+                                  : fmt::format("the slowest {} are marked", slowest_),
           .measured = "As the strip: the median of a step's iterations. A click on a title sorts.",
           .table = {.id = "##performance.step_table",
                     .drawn = &drawn_,

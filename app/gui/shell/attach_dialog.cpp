@@ -21,6 +21,7 @@ namespace app {
 namespace {
 
 constexpr int kMaxCommandBytes = 4096;
+constexpr const char* kWatching = "A program is being watched: stop watching it first";
 
 std::optional<int> rank_of(const std::string& text) {
   int rank = -1;
@@ -136,9 +137,10 @@ AttachOrder AttachDialog::order() const {
           .rank = rank_of(rank_)};
 }
 
-std::string AttachDialog::refusal(const AttachController& attach) const {
-  if (attach.watching()) return "Stop watching the program that runs first";
-  if (const auto words = command_words(command_); !words.ok()) return words.error().message;
+std::string AttachDialog::mistake() const {
+  if (const auto words = command_words(command_); !words.ok()) {
+    return "Command: " + words.error().message;
+  }
   if (!rank_.empty() && !rank_of(rank_)) {
     return fmt::format("The rank '{}' is no whole number from 0 on; empty = all", rank_);
   }
@@ -168,7 +170,7 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                         .hint = "all"});
   controls::input_text(context, "attach.rank", "Only rank", rank_,
                        {.tooltip = "Only the process whose RANK is this", .hint = "all"});
-  const std::string why = refusal(attach);
+  const std::string why = mistake();
   if (command_.empty() || why.empty()) return;
   const TextColorScope color(context.theme.colors.bad);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -180,8 +182,9 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
 void AttachDialog::draw_buttons(const PanelContext& context, const AttachController& attach) {
   const Theme& theme = context.theme;
   const AttachStatus& status = attach.status();
-  const std::string missing = attach.missing_library();
-  const std::string why = missing.empty() ? refusal(attach) : missing;
+  std::string why = attach.missing_library();
+  if (why.empty() && attach.watching()) why = kWatching;
+  if (why.empty()) why = mistake();
   const float width = theme.px(128);
   if (controls::button(context, "attach.start", "Start and watch",
                        {.enabled = why.empty(),
@@ -219,8 +222,7 @@ void AttachDialog::draw_record(const PanelContext& context, const AttachControll
                         .most_bytes = kMaxCommandBytes});
   if (controls::button(context, "attach.read", "Read the record",
                        {.enabled = !record_.empty() && !attach.watching(),
-                        .reason = record_.empty() ? "Type the folder of a record"
-                                                  : "Stop watching the program that runs first",
+                        .reason = record_.empty() ? "Type the folder of a record" : kWatching,
                         .tooltip = "Examines the graphs of its processes; needs no GPU",
                         .width = width})) {
     context.commands.push_back(ReadAttachRecord{record_});

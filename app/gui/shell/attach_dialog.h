@@ -21,8 +21,8 @@ class AttachDialog {
   void draw_fields(const PanelContext& context, const AttachController& attach);
   void draw_buttons(const PanelContext& context, const AttachController& attach);
   void draw_record(const PanelContext& context, const AttachController& attach);
-  /// Why what is typed cannot be started, where there is a library; empty = it can.
-  std::string refusal(const AttachController& attach) const;
+  /// What is wrong with what is typed; empty = nothing.
+  std::string mistake() const;
   AttachOrder order() const;
 
   bool open_ = false;

@@ -39,6 +39,28 @@ TEST_F(WorkbenchTest, AnAttachedProcessIsOneVisitWhateverIsReadOfIt) {
   EXPECT_THAT(state().results().visits.back()->report.findings, SizeIs(1));
 }
 
+TEST_F(WorkbenchTest, ARecordingThatEndsFirstHasWhatIsKnownOfTheProgram) {
+  profiling::observed_spool(3).write(folder_ + "/made");
+  ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+  Workbench::Options options;
+  options.no_worker = true;
+  options.attach_library = std::string(MARKER_LIBRARY);
+  workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_, machines_);
+  workbench_->act(Action::ToggleRecording);
+  const std::string path = workbench_->files.recording_path();
+  workbench_->attach_to(
+      {.command = "sh -c 'cp made \"$EXPERTSCOPE_ATTACH_FOLDER\"/1.spool; sleep 60'",
+       .working_folder = folder_});
+  ASSERT_TRUE(tick_until([&] { return !state().live_results().visits.empty(); }));
+  workbench_->act(Action::ToggleRecording);
+  ASSERT_TRUE(wait_for_notice("recorded in " + path));
+  workbench_->act(Action::EndProgram);
+  ASSERT_TRUE(tick_until([&] { return !workbench_->attach.program_runs(); }));
+  workbench_->open_file(path);
+  ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
+  EXPECT_THAT(state().results().visits, SizeIs(1));
+}
+
 TEST_F(WorkbenchTest, ANewerStateOfAVisitThatIsNotKeptIsDropped) {
   open("");
   const auto kept = state().add_live(profiling::RecordedVisit());

@@ -34,9 +34,14 @@ TEST(TypedWords, BlanksSeparateAndQuotesKeep) {
   EXPECT_THAT(words(R"(a\ b \" '\' "\"\\\n")"), ElementsAre("a b", "\"", "\\", R"("\\n)"));
 }
 
-TEST(TypedWords, NothingIsExpanded) {
-  EXPECT_THAT(words("srun $HOME ~ $(id) `id` *;a|b"),
-              ElementsAre("srun", "$HOME", "~", "$(id)", "`id`", "*;a|b"));
+TEST(TypedWords, WhatOnlyAShellCouldDoIsRefused) {
+  for (const char* text :
+       {"a | b", "a > log", "a && b", "srun $HOME", "a \"$HOME\"", "`id`", "ls *", "~/a", "a ~"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("would need a shell")) << text;
+  }
+  EXPECT_THAT(refusal("a | b"), HasSubstr("the '|' at character 3"));
+  EXPECT_THAT(words(R"(sh -c 'a | b $c' "\$d" \* e~)"),
+              ElementsAre("sh", "-c", "a | b $c", "$d", "*", "e~"));
 }
 
 TEST(TypedWords, AQuoteThatIsNotClosedIsNamed) {
