@@ -79,25 +79,30 @@ class Attach(unittest.TestCase):
 
     def test_arguments_and_edges_are_read(self):
         reports, _ = self.attach(command("freed"), expect=1)
-        graph = reports[0]["snapshot"]["graphs"][0]
-        self.assertEqual([node["name"] for node in graph["nodes"]], ["memset", "scale", "scale"])
-        self.assertEqual([(edge["from"], edge["to"]) for edge in graph["edges"]], [(0, 1), (1, 2)])
-        self.assertEqual(reports[0]["snapshot"]["device"], "Stub device")
-        self.assertIn("attached_subject", graph["nodes"][1]["captured_at"])  # compiled code
+        snapshot = reports[0]["snapshot"]
+        graph, = snapshot["graphs"]
+        self.assertEqual((graph["nodes"], graph["edges"], graph["launches"]), (3, 2, 3))
+        self.assertEqual(snapshot["device"], "Stub device")
+        finding, = reports[0]["findings"]
+        # The memset's target, the first kernel's first parameter and the second's second one.
+        self.assertEqual([one["place"] for one in finding["accesses"]],
+                         ["memset target", "parameter byte 0", "parameter byte 8"])
+        self.assertIn("attached_subject", finding["captured_at"][1])  # compiled code
 
     def test_nodes_know_who_captured_them(self):
         script = str(pathlib.Path(__file__).with_name("python_subject.py"))
         reports, _ = self.attach([sys.executable, script, "held"], expect=1)
         self.assertIn("python_subject.py (process", reports[0]["snapshot"]["subject"])
-        places = [node["captured_at"] for node in reports[0]["snapshot"]["graphs"][0]["nodes"]]
+        finding, = reports[0]["findings"]
+        places = finding["captured_at"]
         lines = pathlib.Path(script).read_text().splitlines()
         first = 1 + next(at for at, line in enumerate(lines) if "cuMemsetD8Async" in line)
         self.assertRegex(places[0], rf"^python_subject.py:{first} clear, called by python_subject.py:\d+ step, called by ")
         self.assertEqual(len(set(places)), 2)  # two lines of step()
         self.setUp()
         reports, _ = self.attach([sys.executable, script, "free"], expect=1)  # without the lock: no Python stack
-        for node in reports[0]["snapshot"]["graphs"][0]["nodes"]:
-            self.assertNotIn("python_subject.py", node["captured_at"])
+        for place in reports[0]["findings"][0]["captured_at"]:
+            self.assertNotIn("python_subject.py", place or "")
 
     def test_only_and_rank_choose_processes(self):
         reports, _ = self.attach(command("freed"), "--only", "another.py", expect=0)
@@ -129,7 +134,7 @@ class Attach(unittest.TestCase):
 
     def test_a_hang_is_found_and_the_program_ended_if_asked(self):
         reports, err = self.attach(command("hangs"), "--hang-after", "1", "--end-on-hang", expect=2)
-        stall, = reports[0]["experiments"][0]["outcome"]["stall"]
+        stall = reports[0]["experiments"][0]["stall"]
         self.assertEqual(reports[0]["snapshot"]["graphs"][stall["graph"]]["name"], "graph 2")
         self.assertIn("cudaStreamSynchronize", stall["evidence"])
         self.assertIn("graph 2 is the last graph launched", stall["evidence"])

@@ -22,7 +22,8 @@ import zipfile
 
 SOURCE = pathlib.Path(sys.argv.pop())
 BUILD = pathlib.Path(sys.argv.pop())
-sys.path.insert(0, str(SOURCE / "app/package"))
+sys.path[:0] = [str(SOURCE / "app/package"), str(SOURCE / "tests/support")]
+from archives import unpack  # noqa: E402
 from needed_glibc import elf_files, needed_glibc, needed_versions  # noqa: E402
 
 VERSION = re.search(r"project\(expertscope VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
@@ -147,7 +148,7 @@ class Prefix(unittest.TestCase):
         with tarfile.open(bundle) as archive, tarfile.open(from_build) as other:
             names = set(archive.getnames())
             self.assertEqual(names, set(other.getnames()))
-            archive.extractall(folder / "bundle", filter="tar")
+            unpack(archive, folder / "bundle")
         self.assertIn("./lib/expertscope/libopenblas.so.0", names)
         self.assertFalse([name for name in names if re.search("glfw|sqlite|libpng|stb", name)])
         self.assertIn(VERSION, run(folder / "bundle/bin/expertscope-worker", "--version", env=environment))
@@ -166,7 +167,7 @@ class Packages(unittest.TestCase):
         installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
         with tarfile.open(package) as archive:
             files = {name.partition("/")[2] for name in archive.getnames() if archive.getmember(name).isfile()}
-            archive.extractall(folder, filter="tar")
+            unpack(archive, folder)
         self.assertEqual(files, installed)
         unpacked = folder / package.name.removesuffix(".tar.gz")
         self.assertIn(VERSION, run(unpacked / "bin/expertscope-worker", "--version", env=clean_environment(folder)))

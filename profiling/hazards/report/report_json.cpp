@@ -20,6 +20,7 @@ OrderedJson json_of(const GraphSnapshot& graph) {
       {"variant_of", graph.variant_of},
       {"changed", graph.changed},
       {"degraded", graph.degraded},
+      {"launches", graph.launches < 0 ? OrderedJson(nullptr) : OrderedJson(graph.launches)},
       {"failure",
        {{"code", graph.failure.code}, {"name", graph.failure.name}, {"call", graph.failure.call}}}};
 }
@@ -41,9 +42,23 @@ OrderedJson json_of(const Access& access) {
           {"offset", access.offset}};
 }
 
-OrderedJson json_of(const Finding& finding) {
+/// Where the program captured the node; null = not known.
+OrderedJson place_of(const Snapshot& snapshot, const NodeRef& node) {
+  const auto graph = static_cast<std::size_t>(node.graph);
+  const auto index = static_cast<std::size_t>(node.node);
+  if (node.graph < 0 || node.node < 0 || graph >= snapshot.graphs.size()) return nullptr;
+  if (index >= snapshot.graphs[graph].nodes.size()) return nullptr;
+  const std::string& place = snapshot.graphs[graph].nodes[index].captured_at;
+  return place.empty() ? OrderedJson(nullptr) : OrderedJson(place);
+}
+
+OrderedJson json_of(const Snapshot& snapshot, const Finding& finding) {
   OrderedJson nodes = OrderedJson::array();
-  for (const NodeRef node : finding.nodes) nodes.push_back(json_of(node));
+  OrderedJson places = OrderedJson::array();
+  for (const NodeRef& node : finding.nodes) {
+    nodes.push_back(json_of(node));
+    places.push_back(place_of(snapshot, node));
+  }
   OrderedJson accesses = OrderedJson::array();
   for (const Access& access : finding.accesses) accesses.push_back(json_of(access));
   return {{"rule", finding.rule},
@@ -52,6 +67,7 @@ OrderedJson json_of(const Finding& finding) {
           {"title", finding.title},
           {"explanation", finding.explanation},
           {"nodes", std::move(nodes)},
+          {"captured_at", std::move(places)},
           {"accesses", std::move(accesses)},
           {"missing_order", finding.missing_order},
           {"evidence", finding.evidence},
@@ -116,7 +132,9 @@ OrderedJson json_of(const ExperimentRecord& record) {
 
 std::string to_json(const DoctorReport& report) {
   OrderedJson findings = OrderedJson::array();
-  for (const Finding& finding : report.findings) findings.push_back(json_of(finding));
+  for (const Finding& finding : report.findings) {
+    findings.push_back(json_of(report.snapshot, finding));
+  }
   OrderedJson experiments = OrderedJson::array();
   for (const ExperimentRecord& record : report.experiments) experiments.push_back(json_of(record));
   OrderedJson cure = OrderedJson::array();
