@@ -255,6 +255,12 @@ engine::Result<engine::RunRequest> DumpReading::fitted(engine::RunRequest reques
     }
     request = std::move(next);
   }
+  // A gradient is read by the backward pass alone.
+  const bool has_gradient = std::ranges::any_of(
+      parts_, [](const DumpPart& part) { return part.operand == RequestOperand::DY; });
+  if (has_gradient && request.products.passes == engine::StepPasses::Forward) {
+    request.products.passes = engine::StepPasses::ForwardBackward;
+  }
   return request;
 }
 

@@ -117,6 +117,7 @@ TEST_F(DumpFit, FillsEveryOperandTheRoutingAndTheSizes) {
   EXPECT_EQ(request.shape.n, 128);
   EXPECT_EQ(request.shape.num_experts, 3);
   EXPECT_EQ(request.routing.tensor, "splits");
+  EXPECT_EQ(request.products.passes, engine::StepPasses::ForwardBackward);  // reads dY
   for (const auto& [operand, name] :
        {std::pair{RequestOperand::X, "x"}, {RequestOperand::W, "w"}, {RequestOperand::DY, "dy"}}) {
     EXPECT_EQ(std::get<engine::FileInput>(input_of(request, operand)).tensor, name);
