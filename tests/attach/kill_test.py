@@ -39,8 +39,11 @@ def faults_of(spool):
     end = struct.unpack_from("<Q", content, 40)[0]
     complete, faults, at = 0, [], header_bytes
     while at < end:
+        if at + FRAME.size > len(content):
+            faults.append((at, "reserved before the file had grown", 0))
+            break
         frame_magic, size, kind, _, thread, _, check = FRAME.unpack_from(content, at)
-        if frame_magic != FRAME_MAGIC or size < FRAME.size or size % 8:
+        if frame_magic != FRAME_MAGIC or size < FRAME.size or size % 8 or at + size > len(content):
             faults.append((at, "no header", thread))
             break
         if check != check_of(kind, content[at + FRAME.size : at + size]):
