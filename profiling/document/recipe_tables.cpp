@@ -39,8 +39,7 @@ Column saturated_column() {
                 "Elements whose scaled size is above the format's largest value");
 }
 Column underflowed_column() {
-  return column("underflowed", Measure::Count, "underflow",
-                "Elements that were not zero and became zero");
+  return column("underflowed", Measure::Count, "underflow", kUnderflowMeaning);
 }
 Column lost_column() {
   return column("lost", Measure::Count, {},

@@ -13,6 +13,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/recipes_model.h"
 #include "app/plot/scale_maps.h"
+#include "profiling/document/columns.h"
 #include "profiling/document/run_tables.h"
 
 namespace app {
@@ -113,7 +114,7 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
        .label = "underflowed to 0",
        .value = {plot::count_text(statistics.underflowed), ""},
        .note = plot::share_text(static_cast<double>(statistics.underflowed), elements),
-       .tooltip = "Elements that were not zero and became zero",
+       .tooltip = profiling::kUnderflowMeaning,
        .color = statistics.underflowed > 0 ? theme.colors.warn : 0});
   if (statistics.lost > 0) {
     figures.push_back({.id = "numerics.lost",
