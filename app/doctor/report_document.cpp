@@ -15,6 +15,7 @@
 #include "profiling/document/columns.h"
 #include "profiling/document/markdown.h"
 #include "profiling/hazards/model/names.h"
+#include "profiling/hazards/report/report.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -88,7 +89,7 @@ void add_finding(const DoctorReport& report, std::size_t number, Document& docum
   document.fact("rule", fmt::format("{}, hazard {}", finding.rule, finding.hazard));
   std::vector<std::string> nodes;
   for (const profiling::NodeRef node : finding.nodes) {
-    const std::string captured_at = capture_place(report.snapshot, node);
+    const std::string captured_at = profiling::capture_place(report.snapshot, node);
     nodes.push_back(node_title(report.snapshot, node) +
                     (captured_at.empty() ? "" : ", captured at " + captured_at));
   }

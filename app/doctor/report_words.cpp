@@ -223,14 +223,6 @@ std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
 
 }  // namespace
 
-std::string capture_place(const profiling::Snapshot& snapshot, profiling::NodeRef node) {
-  const auto graph = static_cast<std::size_t>(node.graph);
-  const auto index = static_cast<std::size_t>(node.node);
-  const bool known = node.graph >= 0 && node.node >= 0 && graph < snapshot.graphs.size() &&
-                     index < snapshot.graphs[graph].nodes.size();
-  return known ? snapshot.graphs[graph].nodes[index].captured_at : "";
-}
-
 std::string node_title(const profiling::Snapshot& snapshot, profiling::NodeRef node) {
   const auto graph_index = static_cast<std::size_t>(node.graph);
   const auto node_index = static_cast<std::size_t>(node.node);

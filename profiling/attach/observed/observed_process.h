@@ -49,7 +49,6 @@ class ObservedProcess {
   std::uint64_t graphs_seen() const { return graphs_seen_; }  // destroyed ones too
   std::uint64_t launches() const { return launches_; }        // of all of them
   std::uint64_t lost_frames() const { return lost_frames_; }
-  const std::vector<ObservedLibrary>& libraries() const { return libraries_; }
 
   /// All that the rules need: memory, graphs that exist or were launched after something that they
   /// use was gone, and captures that failed. At most kMaxSnapshotGraphs graphs, the newest.

@@ -85,10 +85,6 @@ void launching(CUgraphExec exec, CUstream stream) {
   GraphCounter* counter = counter_of(number(exec));
   if (counter == nullptr) return;
   spool::FileHeader* header = spool_header();
-  const std::uint32_t at = header->launches.fetch_add(1, std::memory_order_relaxed);
-  header->recent_launches[at % spool::kRecentLaunches].store(
-      static_cast<std::uint32_t>(counter->graph.load(std::memory_order_relaxed)),
-      std::memory_order_relaxed);
   counter->last_launch.store(header->end.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);
   counter->last_stream.store(number(stream), std::memory_order_relaxed);
@@ -99,10 +95,11 @@ void destroying(CUgraphExec exec) {
   GraphCounter* counter = counter_of(number(exec));
   {
     Frame<spool::GraphDestroyed> frame;
-    if (!frame) return;
-    frame->exec = number(exec);
-    frame->launches = counter == nullptr ? 0 : counter->launches.load();
-    frame->last_launch = counter == nullptr ? 0 : counter->last_launch.load();
+    if (frame) {
+      frame->exec = number(exec);
+      frame->launches = counter == nullptr ? 0 : counter->launches.load();
+      frame->last_launch = counter == nullptr ? 0 : counter->last_launch.load();
+    }
   }
   if (counter != nullptr) counter->exec.store(0, std::memory_order_release);
 }

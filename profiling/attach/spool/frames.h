@@ -23,7 +23,6 @@ inline constexpr std::uint32_t kVersion = 1;
 
 inline constexpr std::size_t kLiveGraphs =
     2048;  // executable graphs whose launches are counted at the same time
-inline constexpr std::size_t kRecentLaunches = 4096;      // whose order is kept
 inline constexpr std::size_t kWaits = 256;                // threads that wait at the same time
 inline constexpr std::uint32_t kMaxText = 1U << 16;       // bytes of one name
 inline constexpr std::uint32_t kMaxArguments = 1U << 16;  // bytes of one kernel's arguments
@@ -67,8 +66,7 @@ struct FileHeader {
   std::atomic<std::uint64_t> lost_frames;  // no room, or no memory to read a graph
   std::atomic<std::uint64_t> graphs_made;  // instantiations so far
   std::atomic<std::uint32_t> ended;        // 1 = the process ended by itself
-  std::atomic<std::uint32_t> launches;     // of all graphs: entries ever written to recent_launches
-  std::atomic<std::uint32_t> recent_launches[kRecentLaunches];  // ring of GraphBegan::graph
+  std::uint32_t unused;
   GraphCounter graphs[kLiveGraphs];
   std::atomic<std::uint64_t> longest_wait;  // nanoseconds, of those that have returned
   Wait waits[kWaits];

@@ -88,7 +88,6 @@ engine::Status SpoolReader::read_header() {
             .lost_frames = number(offsetof(spool::FileHeader, lost_frames), k64),
             .ended = number(offsetof(spool::FileHeader, ended), k32) != 0,
             .graphs = {},
-            .recent_launches = {},
             .waits = {},
             .longest_wait = number(offsetof(spool::FileHeader, longest_wait), k64)};
   for (std::size_t slot = 0; slot < spool::kLiveGraphs; ++slot) {
@@ -110,13 +109,6 @@ engine::Status SpoolReader::read_header() {
         .stream = number(at + offsetof(spool::Wait, stream), k64)};
     const bool known = wait.call <= spool::WaitCall::GraphLaunch;
     if (wait.thread != 0 && wait.since != 0 && known) state_.waits.push_back(wait);
-  }
-  const std::uint32_t launches = number(offsetof(spool::FileHeader, launches), k32);
-  const std::uint32_t kept = std::min<std::uint32_t>(launches, spool::kRecentLaunches);
-  for (std::uint32_t launch = launches - kept; launch != launches; ++launch) {
-    const std::size_t at =
-        offsetof(spool::FileHeader, recent_launches) + launch % spool::kRecentLaunches * sizeof k32;
-    state_.recent_launches.push_back(number(at, k32));
   }
   return {};
 }

@@ -59,9 +59,8 @@ struct SpoolState {
   std::uint32_t parent = 0;
   std::uint64_t started = 0;  // nanoseconds since 1970
   std::uint64_t lost_frames = 0;
-  bool ended = false;                          // by itself: a killed process never says so
-  std::vector<GraphLaunches> graphs;           // with a launch counter
-  std::vector<std::uint32_t> recent_launches;  // graph numbers, oldest first
+  bool ended = false;                 // by itself: a killed process never says so
+  std::vector<GraphLaunches> graphs;  // with a launch counter
   std::vector<OpenWait> waits;
   std::uint64_t longest_wait = 0;  // nanoseconds, of those that have returned
 };

@@ -42,22 +42,13 @@ OrderedJson json_of(const Access& access) {
           {"offset", access.offset}};
 }
 
-/// Where the program captured the node; null = not known.
-OrderedJson place_of(const Snapshot& snapshot, const NodeRef& node) {
-  const auto graph = static_cast<std::size_t>(node.graph);
-  const auto index = static_cast<std::size_t>(node.node);
-  if (node.graph < 0 || node.node < 0 || graph >= snapshot.graphs.size()) return nullptr;
-  if (index >= snapshot.graphs[graph].nodes.size()) return nullptr;
-  const std::string& place = snapshot.graphs[graph].nodes[index].captured_at;
-  return place.empty() ? OrderedJson(nullptr) : OrderedJson(place);
-}
-
 OrderedJson json_of(const Snapshot& snapshot, const Finding& finding) {
   OrderedJson nodes = OrderedJson::array();
   OrderedJson places = OrderedJson::array();
   for (const NodeRef& node : finding.nodes) {
     nodes.push_back(json_of(node));
-    places.push_back(place_of(snapshot, node));
+    const std::string place = capture_place(snapshot, node);
+    places.push_back(place.empty() ? OrderedJson(nullptr) : OrderedJson(place));
   }
   OrderedJson accesses = OrderedJson::array();
   for (const Access& access : finding.accesses) accesses.push_back(json_of(access));
@@ -129,6 +120,14 @@ OrderedJson json_of(const ExperimentRecord& record) {
 }
 
 }  // namespace
+
+std::string capture_place(const Snapshot& snapshot, NodeRef node) {
+  const auto graph = static_cast<std::size_t>(node.graph);
+  const auto index = static_cast<std::size_t>(node.node);
+  const bool known = node.graph >= 0 && node.node >= 0 && graph < snapshot.graphs.size() &&
+                     index < snapshot.graphs[graph].nodes.size();
+  return known ? snapshot.graphs[graph].nodes[index].captured_at : "";
+}
 
 std::string to_json(const DoctorReport& report) {
   OrderedJson findings = OrderedJson::array();
