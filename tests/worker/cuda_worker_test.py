@@ -1,5 +1,6 @@
 """A worker with CUDA for a machine that has a GPU, from a build without CUDA: what is asked, built, sent and said. The
-toolchain is a script that only says that it compiles; its product is the fake worker."""
+toolchain is a script that only says that it compiles; its product is the fake worker. The worker of the build is a fake
+one without CUDA, because the tests' own build may have it."""
 
 import json
 import os
@@ -38,8 +39,11 @@ class CudaWorker(CommandLine):
         self.root = pathlib.Path(self.path("tree"))
         programs, built = self.root / "build/bin", pathlib.Path(PROGRAM).parent
         programs.mkdir(parents=True)
-        for one in ("expertscope", "expertscope-worker", "expertscope-guard", "expertscope-askpass"):
+        for one in ("expertscope", "expertscope-guard", "expertscope-askpass"):
             shutil.copy(built / one, programs)
+        without_cuda = programs / "expertscope-worker"
+        shutil.copy(FAKE_WORKER, without_cuda)
+        without_cuda.write_bytes(without_cuda.read_bytes().replace(b"fake_worker, CUDA", b"fake_worker, CPU "))
         os.symlink(pathlib.Path(APP).parent / "assets", self.root / "assets")
         self.app = self.root / "app"
         self.app.mkdir()
