@@ -174,7 +174,10 @@ void print_json(const Batch& batch, const MeasuredBatch& measured,
       entry["worst_snr_db"] = json_number(point.worst_snr_db);
       entry["median_snr_db"] = json_number(point.median_snr_db);
       entry["left_out"] = point.left_out;
-      entry["on_frontier"] = point.on_frontier;
+      entry["frontier"] = engine::name_of(point.frontier);
+      if (point.doubt) {
+        entry["frontier_doubt"] = profiling::doubt_words(point, points[point.doubt->other].label);
+      }
     }
     document["runs"].push_back(std::move(entry));
   }

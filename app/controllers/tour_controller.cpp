@@ -164,7 +164,7 @@ void TourController::take_script(engine::Result<TourScript> script) {
   if (unattended) set_deadline(kWorkerSeconds);
 }
 
-void TourController::stop() {
+void TourController::stop(After after) {
   if (!to_user()) return;
   tour_.reset();
   parts_.libraries.consent.withdraw<RepeatTourStep>();
@@ -174,7 +174,8 @@ void TourController::stop() {
   state.expert = before_.expert;
   on_screen_ = before_.page;  // where an immediately following tour returns to
   state.live = before_.live;
-  if (before_.recording.empty()) {
+  const bool live = before_.recording.empty() || after == After::MyRuns;
+  if (live) {
     state.back_to_live();
     if (state.session_path() != before_.open) state.close_recording();
   } else if (before_.recording != state.path_on_screen()) {
@@ -182,7 +183,7 @@ void TourController::stop() {
   }
   const bool changed = state.requested != before_.request;
   state.requested = before_.request;
-  if (changed && state.live && before_.recording.empty()) parts_.runs.submit();
+  if (changed && state.live && live) parts_.runs.submit();
   parts_.notices.set_status("The tour has ended: the rail is as it was before");
 }
 

@@ -126,8 +126,11 @@ class TourController {
   void next() { tour_->next(); }
   /// Pauses, goes on, or tries again a step that is in trouble.
   void toggle();
-  /// Ends a tour to the user and restores what was on screen before.
-  void stop();
+  /// Where the user is after a tour.
+  enum class After { Restored, MyRuns };
+  /// Ends a tour to the user and restores what was on screen before, or shows the window's own runs
+  /// if a recording was.
+  void stop(After after = After::Restored);
   /// The library that the step waits for was refused.
   void library_refused();
   void repeat_step();

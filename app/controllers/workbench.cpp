@@ -36,7 +36,8 @@ Workbench::Workbench(Options opened, const std::function<void()>& wake, Remember
              .libraries = libraries,
              .notices = notices,
              .presets = options.presets},
-            wake) {
+            wake),
+      fetcher_(wake) {
   for (const std::string& library : options.allowed_libraries) libraries.consent.allow(library);
   runs.link.allow_libraries(libraries.consent.allowed());
 }
@@ -68,9 +69,18 @@ void Workbench::use_request(const UseRequest& order) {
 }
 
 void Workbench::open_file(const std::string& path) {
+  const FileKind kind = file_kind(path);
+  const std::optional<std::string> there = path_on(runs.link.host(), path);
+  if (there && kind != FileKind::Tensor && kind != FileKind::Unknown) return fetch_file(*there);
+  files.remember_folder_of(path);
+  // The list of recent files is of this machine.
+  if (open_here(path) && !there) files.remember_file(path);
+}
+
+bool Workbench::open_here(const std::string& path) {
   switch (file_kind(path)) {
     case FileKind::Recording:
-      open_recording(path);
+      files.open_recording(path);
       break;
     case FileKind::Graph:
       open_graph(path);
@@ -79,14 +89,13 @@ void Workbench::open_file(const std::string& path) {
       tours.play(path);
       break;
     case FileKind::Tensor:
-      files.remember_folder_of(path);
       // As for a request: what a tour or a recording has put in the rail is not the user's.
       tours.stop();
       runs.state.back_to_live();
       runs.use_tensor({.path = path, .opened = true});
       break;
     case FileKind::Unknown:
-      return notices.add(
+      notices.add(
           Severity::Warn,
           engine::shown_path(path) +
               " cannot be opened: supported are recordings (.session), captured graphs "
@@ -94,14 +103,9 @@ void Workbench::open_file(const std::string& path) {
               "requests and "
               "splits (.json) and "
               "request logs (.jsonl). To open the files of a folder, drop them one by one");
+      return false;
   }
-  // The list of recent files is of this machine.
-  if (!path_on(runs.link.host(), path)) files.remember_file(path);
-}
-
-void Workbench::open_recording(const std::string& path) {
-  files.remember_folder_of(path);
-  files.open_recording(path);
+  return true;
 }
 
 bool Workbench::open_example() {
@@ -254,6 +258,7 @@ bool Workbench::act(Action action) {
       state.select_run(state.run_index() + 1);
       return true;
     case Action::BackToLive:
+      tours.stop(TourController::After::MyRuns);
       runs.back_to_live();
       notices.set_status("");  // it was about the recording
       return true;
@@ -261,6 +266,7 @@ bool Workbench::act(Action action) {
       runs.take_over();
       return true;
     case Action::CloseRecording:
+      tours.stop(TourController::After::MyRuns);
       runs.back_to_live();
       state.close_recording();
       return true;
@@ -475,6 +481,7 @@ bool Workbench::tick() {
   // Not short-circuited: each of them must run.
   bool changed = runs.tick();
   changed = tick_machine() || changed;
+  changed = tick_fetch() || changed;
   while (libraries.consent.question() != nullptr && runs.link.hello() &&
          has_library(*runs.link.hello(), libraries.consent.question()->library)) {
     answer_library(true);  // it is the worker's own

@@ -14,6 +14,7 @@
 #include "app/controllers/attach_controller.h"
 #include "app/controllers/commands.h"
 #include "app/controllers/doctor_controller.h"
+#include "app/controllers/file_fetcher.h"
 #include "app/controllers/files_controller.h"
 #include "app/controllers/library_controller.h"
 #include "app/controllers/machine_controller.h"
@@ -65,11 +66,10 @@ class Workbench {
   void begin_with(const engine::RunRequest& request, const std::string& file, bool run);
   /// Goes on with what an earlier window was left with; `file` holds it.
   void continue_with(const engine::RunRequest& request, const std::string& file, bool live);
-  /// Recording, graph, tensor or tour, by its suffix; a notice if it is none of them.
+  /// Recording, graph, tensor or tour, by its suffix; a notice if it is none of them. One of the
+  /// worker's machine ("HOST:/path") that the worker does not read is copied here first.
   void open_file(const std::string& path);
   void use_request(const UseRequest& order);
-  /// Replaces the runs on screen.
-  void open_recording(const std::string& path);
   /// Shows the recording that explains the program at first sight: an expert layer, forward and
   /// backward, quantized in FP8 blocks. False = it does not lie with the program.
   bool open_example();
@@ -120,6 +120,10 @@ class Workbench {
   // workbench_machine.cpp
   bool act_on_machine(Action action);
   std::string machine_refusal(Action action) const;
+  /// False = it is no kind of file that can be opened.
+  bool open_here(const std::string& path);
+  void fetch_file(const std::string& path_there);
+  bool tick_fetch();
   bool tick_machine();
   bool take_recordings();
   /// `doubt`: profiling::Session::doubt; the message stays until it is dismissed.
@@ -143,6 +147,7 @@ class Workbench {
   std::map<std::string, AttachedProcessVisit> attached_visits_;  // by spool
   std::vector<Command> commands_;
   std::string connection_lost_;
+  FileFetcher fetcher_;
   std::optional<RecordedPlace> returning_to_;  // its recording is being read
 };
 

@@ -1,9 +1,11 @@
 // Where the window's runs happen, in the workbench: the way to another machine and back.
 #include <fmt/format.h>
 
+#include <memory>
 #include <utility>
 
 #include "app/controllers/workbench.h"
+#include "engine/model/path_text.h"
 
 namespace app {
 
@@ -63,6 +65,34 @@ std::string Workbench::machine_refusal(Action action) const {
     default:
       return "";
   }
+}
+
+void Workbench::fetch_file(const std::string& path_there) {
+  const std::shared_ptr<const SshConnection>& ssh = runs.link.place().connection;
+  const std::string name = engine::shown_path(path_there);
+  if (ssh == nullptr) {
+    return notices.add(Severity::Warn, fmt::format("{} was not opened: {} is not connected", name,
+                                                   runs.link.host()));
+  }
+  notices.set_status(fmt::format("Copying {} from {}", name, runs.link.host()));
+  fetcher_.start(ssh, path_there);
+}
+
+bool Workbench::tick_fetch() {
+  if (const auto fetched = fetcher_.take()) {
+    notices.set_status("");
+    if (fetched->ok()) {
+      open_here(fetched->value());
+    } else {
+      notices.add(Severity::Bad, "Not opened: " + fetched->error().message);
+    }
+    return true;
+  }
+  if (!fetcher_.running()) return false;
+  if (const std::string words = fetcher_.progress(); !words.empty()) {
+    notices.set_status(fmt::format("Copying {}", words));
+  }
+  return false;
 }
 
 bool Workbench::tick_machine() {

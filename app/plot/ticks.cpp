@@ -57,9 +57,13 @@ std::vector<Tick> ticks_within_a_decade(Range view, int most) {
       result.push_back({at, profiling::si_text(multiple * std::pow(10.0, power))});
     }
   }
-  if (result.size() > static_cast<std::size_t>(most)) {
-    std::erase_if(result, [](const Tick& one) { return one.value != std::floor(one.value); });
+  if (result.size() <= static_cast<std::size_t>(most)) return result;
+  const auto is_power = [](const Tick& one) { return one.value == std::floor(one.value); };
+  // One label is no axis: without two powers, its ends say more.
+  if (most > 1 && std::ranges::count_if(result, is_power) < 2) {
+    return {result.front(), result.back()};
   }
+  std::erase_if(result, [&](const Tick& one) { return !is_power(one); });
   return result;
 }
 

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <ctime>
 #include <memory>
 #include <string_view>
@@ -78,11 +80,43 @@ class Input {
   std::array<char, kChunk> chunk_;
 };
 
-/// One stream of the program: lines to their receiver, or text to where it is collected.
+/// The file that takes a program's output.
+class OutputFile {
+ public:
+  explicit OutputFile(const ChildRun& run) : run_(run) {}
+  bool is_there() const { return run_.output_file >= 0; }
+  /// Why it takes no more; empty = it does.
+  const std::string& refusal() const { return refusal_; }
+  void write(std::string_view bytes) {
+    written_ += bytes.size();
+    if (written_ > run_.output_limit) {
+      refusal_ = "more arrived than was announced";
+      return;
+    }
+    while (!bytes.empty() && refusal_.empty()) {
+      const ssize_t count = ::write(run_.output_file, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) {
+        refusal_ = std::string("what arrived cannot be written: ") + std::strerror(errno);
+      } else {
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+      }
+    }
+    if (run_.received && refusal_.empty()) run_.received(written_);
+  }
+
+ private:
+  const ChildRun& run_;
+  std::uint64_t written_ = 0;
+  std::string refusal_;
+};
+
+/// One stream of the program: to a file, lines to their receiver, or text to where it is collected.
 class Output {
  public:
-  Output(int descriptor, const std::function<void(const std::string&)>& line)
-      : descriptor_(descriptor), line_(line) {}
+  Output(int descriptor, const std::function<void(const std::string&)>& line,
+         OutputFile* file = nullptr)
+      : descriptor_(descriptor), line_(line), file_(file) {}
   int descriptor() const { return descriptor_; }
   void read_some() {
     std::array<char, kChunk> bytes;
@@ -93,7 +127,9 @@ class Output {
       return;
     }
     const std::string_view some(bytes.data(), static_cast<std::size_t>(count));
-    if (line_) {
+    if (file_ != nullptr && file_->is_there()) {
+      file_->write(some);
+    } else if (line_) {
       for (const std::string& one : splitter_.append(some)) line_(one);
     } else {
       text_ += some;
@@ -108,6 +144,7 @@ class Output {
  private:
   int descriptor_;
   const std::function<void(const std::string&)>& line_;
+  OutputFile* file_;
   LineSplitter splitter_;
   std::string text_;
 };
@@ -118,7 +155,8 @@ engine::Result<std::optional<ChildEnd>> run_child(const ChildRun& run) {
   const NoBrokenPipeSignal blocked;
   ENGINE_ASSIGN(const std::unique_ptr<ChildProcess> child, ChildProcess::start(run.argv));
   const auto input = std::make_unique<Input>(run, child->input);
-  Output output(child->output.get(), run.output_line);
+  OutputFile file(run);
+  Output output(child->output.get(), run.output_line, &file);
   Output errors(child->errors.get(), run.error_line);
   const auto pass_on = [&](int milliseconds) {
     std::array<pollfd, 3> pipes = {{{input->descriptor(), POLLOUT, 0},
@@ -136,16 +174,23 @@ engine::Result<std::optional<ChildEnd>> run_child(const ChildRun& run) {
   };
   const auto stopped = [&] { return run.stop && run.stop(); };
   while (!stopped()) {
-    if (pass_on(kPollMs)) continue;
+    const bool passed = pass_on(kPollMs);
+    if (!file.refusal().empty()) {
+      child->kill_all();
+      return std::optional(ChildEnd{.how = "was ended", .output = {}, .errors = file.refusal()});
+    }
+    if (passed) continue;
     std::optional<std::string> end = child->try_reap();
     if (!end) continue;
-    while (!stopped() && pass_on(0)) {
+    while (!stopped() && file.refusal().empty() && pass_on(0)) {
     }
+    if (!file.refusal().empty()) end = "was ended";
     output.finish();
     errors.finish();
-    return std::optional(ChildEnd{.how = *std::move(end),
-                                  .output = std::move(output.text()),
-                                  .errors = std::move(errors.text())});
+    return std::optional(
+        ChildEnd{.how = *std::move(end),
+                 .output = std::move(output.text()),
+                 .errors = file.refusal().empty() ? std::move(errors.text()) : file.refusal()});
   }
   child->kill_all();
   return std::optional<ChildEnd>();

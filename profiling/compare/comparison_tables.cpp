@@ -57,6 +57,12 @@ Tone tone_of(const TimeDifference& time) {
                                                : Tone::Dim;
 }
 
+Tone tone_of(FrontierPlace place) {
+  return place == FrontierPlace::On          ? Tone::Good
+         : place == FrontierPlace::Undecided ? Tone::Warning
+                                             : Tone::Plain;
+}
+
 /// That more samples would decide it is another answer than that it is undecided.
 std::string_view verdict_words(const TimeDifference& time) {
   const bool more = time.verdict == TimeVerdict::Ambiguous &&
@@ -263,9 +269,11 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
        column("worst_snr_db", Measure::Decibels, "worst SNR", "Lowest SNR of any expert's Y"),
        column("median_snr_db", Measure::Decibels, "median SNR", "Median over experts"),
        column("typical_x_snr_db", Measure::Decibels, "typical X", kTypicalError),
-       column("left_out", Measure::Count, "left out"), for_files("on_frontier"),
-       column({}, Measure::Words, "frontier",
-              "No other point of the same work and seed is better in both", ColumnUse::People)});
+       column("left_out", Measure::Count, "left out"),
+       column(
+           "frontier", Measure::Words, "frontier",
+           "yes: no other point of the same work and seed is as accurate and as fast; undecided: "
+           "so by the medians, but the difference may be noise")});
   const bool all_measured =
       std::ranges::all_of(points, &std::string::empty, &SweepPoint::unmeasured);
   if (!all_measured) {
@@ -282,21 +290,24 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
               const SweepPoint& point = points[i];
               const bool measured = point.unmeasured.empty();
               const bool timed = point.time.n > 0;
+              const Tone tone = tone_of(point.frontier);
               const auto time = [timed](double ns) { return timed ? known(ns) : Cell(); };
               std::vector<Cell> cells = cells_of(point.label);
               cells.insert(cells.end(), varied->cells[i].begin(), varied->cells[i].end());
               const Cell n = measured ? Cell(point.time.n) : Cell();
-              add_cells(cells, n, time(point.time.median), time(point.time.p5),
-                        time(point.time.p95), n, known(point.worst_snr_db),
-                        known(point.median_snr_db), known(point.typical_x_snr_db),
-                        measured ? Cell(point.left_out) : Cell(),
-                        measured ? Cell(point.on_frontier ? 1 : 0) : Cell(),
-                        point.on_frontier ? toned("frontier", Tone::Good) : Cell());
+              add_cells(
+                  cells, n, time(point.time.median), time(point.time.p5), time(point.time.p95), n,
+                  known(point.worst_snr_db), known(point.median_snr_db),
+                  known(point.typical_x_snr_db), measured ? Cell(point.left_out) : Cell(),
+                  measured ? toned(std::string(engine::name_of(point.frontier)), tone) : Cell());
               if (!all_measured) cells.emplace_back(point.unmeasured);
               if (summaries) add_cells(cells, point.summary, point.device);
-              sink({.cells = std::move(cells),
-                    .tone = point.on_frontier ? Tone::Good : Tone::Plain,
-                    .full_name = measured ? point.label : point.label + "\n" + point.unmeasured});
+              std::string full_name = point.label;
+              if (!measured) full_name += "\n" + point.unmeasured;
+              if (point.doubt) {
+                full_name += "\n" + doubt_words(point, points[point.doubt->other].label);
+              }
+              sink({.cells = std::move(cells), .tone = tone, .full_name = std::move(full_name)});
             }
           }};
 }

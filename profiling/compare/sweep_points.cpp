@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "profiling/compare/run_comparison.h"
 #include "profiling/compare/same_work.h"
@@ -41,7 +43,8 @@ SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
   point.device = device_text(run.result.device);
   // Another seed draws other values and splits: that is luck, not a choice.
   point.work = fmt::format("{} seed {}", work_text(run), run.result.effective.seed);
-  point.time = summarize(step_samples({&run}).durations_ns);
+  point.samples = step_samples({&run});
+  point.time = summarize(point.samples.durations_ns);
   std::vector<double> snr;
   for (std::size_t e = 0; e < run.result.experts.size(); ++e) {
     const engine::ProductAccuracy one = expert_accuracy(run, e, product);
@@ -73,20 +76,60 @@ double snr_of(const SweepPoint& point, SnrChoice choice) {
   return choice == SnrChoice::Worst ? point.worst_snr_db : point.median_snr_db;
 }
 
-void mark_frontier(std::span<SweepPoint> points, SnrChoice choice) {
-  const auto counts = [&](const SweepPoint& point) {
-    return point.time.n > 0 && !std::isnan(snr_of(point, choice));
-  };
-  for (SweepPoint& point : points) {
-    const double snr = snr_of(point, choice);
-    point.on_frontier =
-        counts(point) && std::ranges::none_of(points, [&](const SweepPoint& other) {
-          if (!counts(other) || other.work != point.work) return false;
-          const double other_snr = snr_of(other, choice);
-          const bool no_worse = other_snr >= snr && other.time.median <= point.time.median;
-          return no_worse && (other_snr > snr || other.time.median < point.time.median);
-        });
+namespace {
+
+/// The fastest of the others of the same work that are at least as accurate: what makes a point
+/// superfluous unless it is faster.
+std::optional<std::size_t> rival_of(std::span<const SweepPoint> points, std::size_t index,
+                                    SnrChoice choice) {
+  const SweepPoint& point = points[index];
+  std::optional<std::size_t> rival;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const SweepPoint& other = points[i];
+    if (i == index || other.time.n == 0 || other.work != point.work) continue;
+    // A NaN is at least as accurate as nothing.
+    if (!(snr_of(other, choice) >= snr_of(point, choice))) continue;
+    if (!rival || other.time.median < points[*rival].time.median) rival = i;
   }
+  return rival;
+}
+
+bool beats(const SweepPoint& other, const SweepPoint& point, SnrChoice choice) {
+  const bool faster = other.time.median < point.time.median;
+  const bool more_accurate = snr_of(other, choice) > snr_of(point, choice);
+  return faster || (more_accurate && other.time.median == point.time.median);
+}
+
+}  // namespace
+
+void mark_frontier(std::span<SweepPoint> points, SnrChoice choice) {
+  std::vector<std::optional<std::size_t>> rivals(points.size());
+  std::map<std::string_view, std::size_t> verdicts;  // of every work
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    SweepPoint& point = points[i];
+    point.frontier = FrontierPlace::Off;
+    point.doubt.reset();
+    if (point.time.n == 0 || std::isnan(snr_of(point, choice))) continue;
+    rivals[i] = rival_of(points, i, choice);
+    if (rivals[i] && beats(points[*rivals[i]], point, choice)) continue;
+    point.frontier = FrontierPlace::On;
+    if (rivals[i]) ++verdicts[point.work];
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    SweepPoint& point = points[i];
+    if (point.frontier == FrontierPlace::Off || !rivals[i]) continue;
+    TimeDifference difference =
+        time_difference(point.samples, points[*rivals[i]].samples, verdicts[point.work]);
+    if (difference.verdict == TimeVerdict::Slower) continue;
+    point.frontier = FrontierPlace::Undecided;
+    point.doubt = {.other = *rivals[i], .reason = std::move(difference.reason)};
+  }
+}
+
+std::string doubt_words(const SweepPoint& point, std::string_view other) {
+  return fmt::format(
+      "Undecided: {} is at least as accurate and may be as fast (A is this point, B is {}). {}",
+      other, other, point.doubt->reason);
 }
 
 }  // namespace profiling

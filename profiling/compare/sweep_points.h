@@ -2,13 +2,17 @@
 // another of the same work on the same values.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/model/run_result.h"
+#include "profiling/compare/time_difference.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
 
@@ -25,15 +29,33 @@ struct RunGroupMembers {
 /// Groups in order of their first run in the list; runs without a group are left out.
 std::vector<RunGroupMembers> groups_of(const RunList& runs);
 
+/// Where a point stands among the points of the same work and seed.
+enum class FrontierPlace {
+  Off,        // another is at least as accurate and as fast
+  Undecided,  // none is, by the medians, but its time may as well be that of another
+  On,
+};
+constexpr auto enum_names(FrontierPlace) {
+  return std::to_array<std::string_view>({"no", "undecided", "yes"});
+}
+
+/// Why a point is undecided.
+struct FrontierDoubt {
+  std::size_t other = 0;  // the fastest of the others that are at least as accurate: an index
+  std::string reason;     // TimeDifference::reason with the point as A and the other as B
+};
+
 struct SweepPoint {
   std::string label;
   Distribution time;           // of a step, ns; n = 0 without iterations
+  TimeSamples samples;         // the same, in the order they were measured
   double worst_snr_db = 0.0;   // of any expert; +inf if all are exact, NaN if none has one
   double median_snr_db = 0.0;  // over experts that have one
   /// OperandStatistics::median_block_snr_db of X; NaN: nothing is quantized, or not measured.
   double typical_x_snr_db = std::numeric_limits<double>::quiet_NaN();
-  std::uint64_t left_out = 0;  // elements of all experts that their SNRs leave out
-  bool on_frontier = false;    // set by mark_frontier()
+  std::uint64_t left_out = 0;                   // elements of all experts that their SNRs leave out
+  FrontierPlace frontier = FrontierPlace::Off;  // set by mark_frontier(), like `doubt`
+  std::optional<FrontierDoubt> doubt;
   engine::RunRequest request;
   std::string device;      // device_text() of the run
   std::string summary;     // of the request in words, where files should have it
@@ -47,9 +69,12 @@ SweepPoint unmeasured_point(const engine::RunRequest& request, std::string label
 
 enum class SnrChoice { Worst, Median };
 double snr_of(const SweepPoint& point, SnrChoice choice);
-/// A point is on the frontier if no other of the same work and seed is at least as accurate and as
-/// fast, and better in one of the two. Points without a time or an SNR are not on the frontier and
-/// beat nothing.
+/// A point is off the frontier if another of the same work and seed is at least as accurate and as
+/// fast by its median, and better in one of the two. It is on the frontier if time_difference()
+/// calls it faster than every other that is at least as accurate: kFalseVerdicts holds for all
+/// points of one work and seed together. Points without a time or an SNR are off and beat nothing.
 void mark_frontier(std::span<SweepPoint> points, SnrChoice choice);
+/// A sentence for `doubt`, which must be there; `other` is what the other point is called.
+std::string doubt_words(const SweepPoint& point, std::string_view other);
 
 }  // namespace profiling

@@ -139,7 +139,8 @@ Table expert_errors_table(const engine::RunResult& result, engine::Product produ
                          "Largest absolute error of an element of the product"),
                   column("operand_max_ulp", Measure::Number, "op. ulp",
                          "Largest error of the operand in units in the last place of its codes: "
-                         "0.5 is correct rounding"),
+                         "0.5 is correct rounding",
+                         ColumnUse::WideViews),
                   column("operand_saturated", Measure::Count, "satur.",
                          "Elements of the operand above the format's largest value"),
                   column("operand_underflowed", Measure::Count, "underfl.",

@@ -84,7 +84,7 @@ Table named_channels_table(const engine::ChannelProfile& profile, ChannelAxis ax
                   column("underflowed", Measure::Count, "underfl."),
                   column("lost", Measure::Count, "lost"),
                   column("signal_share", Measure::Share, "signal",
-                         "Share of the operand's sum of squares")},
+                         "Share of the operand's sum of squares", ColumnUse::WideViews)},
       .rows = [&profile, list](const RowSink& sink) {
         for (const engine::Channel& one : channels_of(profile, list)) {
           const auto placed = [](std::int64_t at) { return at < 0 ? Cell() : Cell(at); };

@@ -1,6 +1,7 @@
 #include "profiling/document/roof_sentence.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -106,6 +107,22 @@ std::string roof_sentence(const engine::RunResult& result, std::span<const Opera
   if (found != points.end()) return roof_sentence(result, *found);
   return fmt::format("No work is counted for {}, so it has no rate and no roof.",
                      name_of(result, stage, writes));
+}
+
+std::string roofline_sentence(const engine::RunResult& result,
+                              std::span<const RooflinePoint> points) {
+  const engine::Ceilings& ceilings = result.measurements.ceilings;
+  const double copy = ceilings.copy_bytes_per_s;
+  const double dense = ceilings.product_flop_per_s;
+  if (copy <= 0.0 || dense <= 0.0 || points.empty()) return {};
+  std::vector<std::string> shares;
+  for (const RooflinePoint& point : points) {
+    const double roof = std::min(dense, copy * point.work.intensity());
+    shares.push_back(fmt::format("{} {}", engine::stage_name(point.stage),
+                                 percent_text(point.flop_per_s() / roof)));
+  }
+  return fmt::format("Of what this run's own copy ({}) and dense product ({}) allow: {}.",
+                     byte_rate_text(copy), flop_rate(dense).text(), fmt::join(shares, ", "));
 }
 
 std::vector<std::string> roof_sentences(const RecordedRun& run) {

@@ -25,6 +25,11 @@ std::string roof_sentence(const engine::RunResult& result, const OperationPoint&
 std::string roof_sentence(const engine::RunResult& result, std::span<const OperationPoint> points,
                           engine::Stage stage, engine::WrittenValue writes);
 
+/// All stages of a roofline in one sentence: the share of the measured roof at their intensity that
+/// each reaches. Empty if this run measured no roof.
+std::string roofline_sentence(const engine::RunResult& result,
+                              std::span<const RooflinePoint> points);
+
 /// One for each operation with counted work, in the order of the stages.
 std::vector<std::string> roof_sentences(const RecordedRun& run);
 

@@ -248,7 +248,7 @@ def test_sweep_becomes_a_frontier_and_a_point_becomes_a(open_window):
     # The run on screen does not change with it.
     assert window.state()["shown_run_id"] == shown_run
     point = next(c for c in window.map()["controls"] if c["id"].startswith("frontier.point.")
-                 and c["value"] == "frontier")
+                 and c["value"] in ("yes", "undecided"))
     window.click(point["id"])
     window.wait("the menu", shown("frontier.make_a"))
     window.settle()
@@ -412,7 +412,7 @@ def test_numbers_that_list_values_are_swept_and_saved(open_window):
     assert len(set(colors)) == 4, colors
     for point in points():
         work = next(i for i, c in enumerate(works) if all(part in point["label"] for part in c["label"].split(", ")))
-        assert point["value"] == "frontier"  # the only one of its work
+        assert point["value"] == "yes"  # the only one of its work
         left, top, right, bottom = point["rect"]
         middle = pixels[int(top + bottom) // 2, int(left + right) // 2]
         assert abs(middle - np.array(colors[work])).max() < 12, (point["label"], middle, colors[work])

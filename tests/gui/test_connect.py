@@ -2,17 +2,23 @@
 import json
 import os
 import pathlib
+import shutil
+import signal
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
 
 from ssh_server import HOST, SshServer, why_not
-from window_driver import PATIENCE
+from unbuilt_cuda_worker import GPU, Tree
+from window_driver import PATIENCE, Window
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is an sshd")
 
 PASSPHRASE = "open sesame"
+SUPPORT = pathlib.Path(__file__).resolve().parents[1] / "support"
 
 
 @pytest.fixture
@@ -307,6 +313,72 @@ def test_a_lost_machine_is_said_and_connected_again(open_window, elsewhere):
     run_anew(window)
 
 
+@pytest.fixture
+def cable(elsewhere):
+    """A function that starts the other machine behind a proxy, whose process is the cable."""
+    proxies = []
+
+    def start():
+        server = elsewhere()
+        proxy = subprocess.Popen([sys.executable, SUPPORT / "slow_link.py", str(server.port), "1", "1000"],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        proxies.append(proxy)
+        server.reached_at(int(proxy.stdout.readline()))
+        return proxy
+
+    yield start
+    for proxy in proxies:
+        proxy.kill()
+        proxy.wait()
+
+
+def test_a_pulled_cable_is_shown_and_may_be_put_back(open_window, cable):
+    proxy = cable()
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    connected(window)
+    run_anew(window)
+    shown = window.state()["run_generation"]
+    # Nothing is closed and nothing refused: packets are lost.
+    proxy.send_signal(signal.SIGSTOP)
+    pulled = time.monotonic()
+    wait_for_value(window, "banner.machine", f"{HOST} does not answer: no pulse for", 5)
+    assert time.monotonic() - pulled < 2 * PATIENCE
+    assert window.control("top.machine")["label"] == f"{HOST} silent"
+    assert window.state()["run_generation"] == shown, "the last results stay"
+    proxy.send_signal(signal.SIGCONT)
+    window.wait("answers again", lambda m: m["state"]["link"] == "responsive" and not value(m, "banner.machine"))
+    run_anew(window)
+    # For good: ssh gives up, and the window says so without being asked.
+    proxy.send_signal(signal.SIGSTOP)
+    wait_for_value(window, "banner.machine", f"Connection to {HOST} lost: ", 30)
+    proxy.send_signal(signal.SIGCONT)
+    window.click("machine.again")
+    connected(window)
+    run_anew(window)
+
+
+@pytest.mark.parametrize("yes", [True, False], ids=["yes", "no"])
+def test_a_worker_with_cuda_is_built_if_the_user_agrees(elsewhere, program, tmp_path, yes):
+    fake = os.environ.get("FAKE_WORKER")
+    if not fake:
+        pytest.skip("FAKE_WORKER does not name the built program")
+    tree = Tree(tmp_path / "tree", program, fake, SUPPORT.parents[1] / "assets")
+    server = elsewhere(programs=GPU)
+    (tmp_path / "window").mkdir()
+    with Window(tree.program, tmp_path / "window") as window:
+        window.wait_for_link("responsive")
+        ask_for(window)
+        question(window, f"{HOST} has a GPU, and the worker of this build has no CUDA. Build one that has?")
+        asked = value(window.map(), "machine.question")
+        assert "115 MB" in asked and "Without it, runs use the CPU there" in asked
+        window.click("machine.yes" if yes else "machine.no")
+        connected(window)
+    assert tree.calls() == ["--plan"] + yes * [str(tree.root / "build/cuda-worker")]
+    assert any(map(tree.was_sent, server.bundles())) == yes
+
+
 def test_a_machine_that_never_answers_holds_up_nothing(open_window, elsewhere, monkeypatch, tmp_path):
     elsewhere().cut()
     with socket.socket() as silent:
@@ -491,3 +563,38 @@ def test_a_file_of_the_other_machine_is_chosen_there(open_window, elsewhere):
     window.close_politely()
     settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
     assert not [one for one in settings["recent"] if HOST in one], "recent files are of this machine"
+
+
+def open_there(window, path):
+    """Typed as scp writes it."""
+    window.key("ctrl+o")
+    window.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
+    window.settle()
+    window.xdotool("type", "--delay", 20, f"{HOST}:{path}")
+    window.wait("its name", lambda m: value(m, "file.path").endswith(path.name))
+    window.press("Return")
+
+
+def test_what_the_window_reads_is_copied_from_the_other_machine(open_window, elsewhere):
+    server = elsewhere()
+    recording = server.home / "a step.session"
+    shutil.copy(SUPPORT.parents[1] / "assets/sessions/workspace_bug.session", recording)
+    (server.home / "step.json").write_text(json.dumps({"shape": {"rows": 768, "n": 64, "k": 64, "num_experts": 4}}))
+    window = open_window()
+    window.wait_for_result()
+    ask_for(window)
+    connected(window)
+    open_there(window, recording)
+    shown = window.wait("the recording", lambda m: m["state"]["from_file"])["state"]["session_path"]
+    assert "/fetched/" in shown and pathlib.Path(shown).read_bytes() == recording.read_bytes()
+    window.settle()
+    open_there(window, server.home / "step.json")
+    window.wait("a run of the request", lambda m: not m["state"]["from_file"] and value(m, "shape.rows") == "768"
+                and not m["state"]["stale"], 60)
+    window.settle()
+    open_there(window, server.home / "nothing.session")
+    window.wait("why not", lambda m: any("copying nothing.session failed" in c["value"] and "no such regular file" in c["value"]
+                                         for c in m["controls"]))
+    window.close_politely()
+    settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
+    assert settings["recent"] == [] and "/fetched" not in settings["folder"], "copies are not what the user opened"

@@ -183,13 +183,8 @@ def test_what_is_on_screen_becomes_a_page(open_window, tmp_path):
     window.press("F5")
     window.wait_for_result()
 
-    def by_menu():
-        window.click("top.recent")
-        menu = window.wait("the menu", lambda m: any(c["id"] == "recent.export_page" for c in m["controls"]))
-        top = {c["id"]: c["rect"][1] for c in menu["controls"]}
-        tours = [y for name, y in top.items() if name.startswith("tours.")]
-        assert tours and top["recent.export_page"] > max(tours), "it is no example: below them"
-        window.click("recent.export_page")
+    def by_button():
+        window.click("top.share")
 
     def by_name():
         window.key("ctrl+shift+p")
@@ -199,7 +194,7 @@ def test_what_is_on_screen_becomes_a_page(open_window, tmp_path):
             c["id"] == "palette.file.export_page" and "row=0" in c["value"] for c in m["controls"]))
         window.press("Return")
 
-    shared = export_page(window, "shared.html", False, by_menu)
+    shared = export_page(window, "shared.html", False, by_button)
     assert shared.startswith("<!DOCTYPE html>") and "default-src 'none'" in shared and "<script" not in shared
     assert "\N{HORIZONTAL ELLIPSIS}/operand.npy" in shared and str(tmp_path) not in shared
     assert str(path) in export_page(window, "own.html", True, by_name)
@@ -215,6 +210,5 @@ def test_a_window_with_nothing_to_show_exports_no_page(open_window):
         for c in m["controls"]))
     window.key("Escape")
     window.settle()
-    window.click("top.recent")
-    window.wait("why not, in the menu", lambda m: any(
-        c["id"] == "recent.export_page" and c["value"].startswith("No run, comparison or visit") for c in m["controls"]))
+    share = window.control("top.share")
+    assert not share["enabled"] and share["reason"].startswith("No run, comparison or visit")

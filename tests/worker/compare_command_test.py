@@ -106,7 +106,8 @@ class Sweep(Commands):
                          and other["median_ns"] <= run["median_ns"]
                          and (other["worst_snr_db"], -other["median_ns"])
                          != (run["worst_snr_db"], -run["median_ns"]) for other in measured)
-            self.assertEqual(run["on_frontier"], not beaten, run["label"])
+            self.assertEqual(run["frontier"] == "no", beaten, run["label"])
+            self.assertEqual("frontier_doubt" in run, run["frontier"] == "undecided", run["label"])
 
     def test_what_the_worker_refuses_is_said_and_left_out(self):
         out = json.loads(self.ok("sweep", *CPU, *SMALL, "--axes", "workspace", "--json"))

@@ -1,6 +1,5 @@
 """A worker with CUDA for a machine that has a GPU, from a build without CUDA: what is asked, built, sent and said. The
-toolchain is a script that only says that it compiles; its product is the fake worker. The worker of the build is a fake
-one without CUDA, because the tests' own build may have it."""
+toolchain is a script that only says that it compiles."""
 
 import json
 import os
@@ -15,19 +14,9 @@ ARGUMENTS = [sys.argv.pop(2) for _ in range(3)]
 sys.path.insert(0, ARGUMENTS[0])
 from command_line import PROGRAM, CommandLine, on_terminal  # noqa: E402
 from ssh_server import HOST, SshServer, why_not  # noqa: E402
+from unbuilt_cuda_worker import GPU, PLAN, Tree  # noqa: E402
 
 FAKE_WORKER, APP = map(os.path.abspath, ARGUMENTS[1:])
-GPU = {"nvidia-smi": "echo '0, NVIDIA H200, 143771 MiB, 580.95.05'\n"}
-PLAN = "fetch=the CUDA compiler, 115 MB\nfetch=cuBLASLt 13, 400 MB\ncpu_minutes=1\n"
-SCRIPT = """#!/bin/sh
-here=$(dirname "$0")
-echo "$*" >> "$here/calls"
-if [ "$1" = --plan ]; then cat "$here/plan"; exit; fi
-echo 'Fetching the compiler' >&2
-if [ -e "$here/broken" ]; then echo 'nvcc fatal: this one is broken' >&2; exit 1; fi
-printf '[1/2] Building CUDA object bias.cu.o\\n[2/2] Linking\\n' >&2
-mkdir -p "$1/bin" && cp "$here/worker" "$1/bin/expertscope-worker" && cp "$here/guard" "$1/bin/expertscope-guard"
-"""
 
 
 class CudaWorker(CommandLine):
@@ -35,31 +24,10 @@ class CudaWorker(CommandLine):
         super().setUp()
         if why_not():
             self.skipTest(why_not())
-        # A source tree that has been built: the assets are found from the programs, the script from the assets.
-        self.root = pathlib.Path(self.path("tree"))
-        programs, built = self.root / "build/bin", pathlib.Path(PROGRAM).parent
-        programs.mkdir(parents=True)
-        for one in ("expertscope", "expertscope-guard", "expertscope-askpass"):
-            shutil.copy(built / one, programs)
-        without_cuda = programs / "expertscope-worker"
-        shutil.copy(FAKE_WORKER, without_cuda)
-        without_cuda.write_bytes(without_cuda.read_bytes().replace(b"fake_worker, CUDA", b"fake_worker, CPU "))
-        os.symlink(pathlib.Path(APP).parent / "assets", self.root / "assets")
-        self.app = self.root / "app"
-        self.app.mkdir()
-        shutil.copy(FAKE_WORKER, self.app / "worker")
-        shutil.copy(built / "expertscope-guard", self.app / "guard")
-        (self.app / "build_cuda_worker").write_text(SCRIPT)
-        (self.app / "build_cuda_worker").chmod(0o755)
-        (self.app / "plan").write_text(PLAN)
-        self.program = programs / "expertscope"
+        self.tree = Tree(self.path("tree"), PROGRAM, FAKE_WORKER, pathlib.Path(APP).parent / "assets")
+        self.app, self.program = self.tree.app, self.tree.program
         self.server = self.enterContext(SshServer(programs=GPU))
         self.env = {**self.server.client(), "XDG_CACHE_HOME": self.path("cache")}
-
-    def calls(self):
-        """What the script was asked for."""
-        calls = self.app / "calls"
-        return calls.read_text().splitlines() if calls.exists() else []
 
     def connect_on_terminal(self, *answers):
         return on_terminal(["connect", HOST, "--remote-cublaslt", "skip"], self.env,
@@ -75,9 +43,8 @@ class CudaWorker(CommandLine):
         return subprocess.run([self.program, "bundle", *more], env={**os.environ, **self.env}, capture_output=True,
                               text=True, timeout=60)
 
-    def has_fake(self):
-        return any((one / "bin/expertscope-worker").read_bytes() == pathlib.Path(FAKE_WORKER).read_bytes()
-                   for one in self.server.bundles())
+    def has_built(self):
+        return any(map(self.tree.was_sent, self.server.bundles()))
 
     def test_it_is_built_after_a_yes_and_used_from_then_on(self):
         code, shown = self.connect_on_terminal("yes")
@@ -88,8 +55,8 @@ class CudaWorker(CommandLine):
         self.assertIn("Fetching the compiler", shown)
         self.assertIn("Compiling, file 1 of 2", shown)
         self.assertIn("left out, as requested", shown)
-        self.assertTrue(self.has_fake())
-        self.assertEqual(self.calls(), ["--plan", str(self.root / "build/cuda-worker")])
+        self.assertTrue(self.has_built())
+        self.assertEqual(self.tree.calls(), ["--plan", str(self.tree.root / "build/cuda-worker")])
         code, shown = self.connect_on_terminal()
         self.assertEqual(code, 0, shown)
         self.assertNotIn("(yes/no)", shown)
@@ -99,19 +66,19 @@ class CudaWorker(CommandLine):
         code, shown = self.connect_on_terminal("no")
         self.assertEqual(code, 0, shown)
         self.assertIn("Runs use the CPU there", shown)
-        self.assertFalse(self.has_fake())
-        self.assertEqual(self.calls(), ["--plan"])
+        self.assertFalse(self.has_built())
+        self.assertEqual(self.tree.calls(), ["--plan"])
 
     def test_without_a_terminal_nothing_is_built(self):
         steps = self.steps_without_terminal()
         self.assertEqual(steps["cublaslt"]["state"], "skipped")
         self.assertIn("`expertscope bundle --cuda` builds one", steps["cublaslt"]["words"])
-        self.assertEqual(self.calls(), ["--plan"])
+        self.assertEqual(self.tree.calls(), ["--plan"])
 
     def test_a_machine_without_a_gpu_asks_for_nothing(self):
         (self.server.root / "there/nvidia-smi").write_text("#!/bin/sh\nexit 1\n")
         self.steps_without_terminal()
-        self.assertEqual(self.calls(), [])
+        self.assertEqual(self.tree.calls(), [])
 
     def test_what_is_missing_here_is_named(self):
         (self.app / "plan").write_text("missing=cmake\nmissing=ninja\n" + PLAN)

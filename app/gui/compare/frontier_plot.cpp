@@ -17,6 +17,7 @@
 namespace app {
 namespace {
 
+using profiling::FrontierPlace;
 using profiling::SnrChoice;
 using profiling::SweepPoint;
 
@@ -79,22 +80,28 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   plot::PlotFrame frame(context, spec, view_);
   const bool several = made_.works.size() > 1;
   std::vector<plot::Line> frontiers(made_.works.size());
+  const auto color_of = [&](FrontierPlace place, std::size_t work) {
+    if (several) return made_.works[work].color;
+    return place == FrontierPlace::On          ? theme.colors.good
+           : place == FrontierPlace::Undecided ? theme.colors.warn
+                                               : theme.colors.accent;
+  };
   plot::Dots dots{.selected = table_.selected};
   for (std::size_t i = 0; i < made_.points.size(); ++i) {
     const SweepPoint& point = made_.points[i];
     const double snr = snr_of(point, choice);
     const std::size_t work = made_.work_of[i];
-    plot::Dot dot{
-        .at = {point.time.median, std::isinf(snr) ? extent.exact : snr},
-        .color = several || point.on_frontier ? made_.works[work].color : theme.colors.accent,
-        .across = {point.time.p5, point.time.p95},
-        .name = made_.names[i],
-        .strong = point.on_frontier,
-        .hollow = several && !point.on_frontier,
-        .id = fmt::format("frontier.point.{}", i),
-        .value = point.on_frontier ? "frontier" : ""};
+    plot::Dot dot{.at = {point.time.median, std::isinf(snr) ? extent.exact : snr},
+                  .color = color_of(point.frontier, work),
+                  .across = {point.time.p5, point.time.p95},
+                  .name = made_.names[i],
+                  .strong = point.frontier != FrontierPlace::Off,
+                  .hollow = several && point.frontier != FrontierPlace::On,
+                  .id = fmt::format("frontier.point.{}", i),
+                  .value = std::string(
+                      point.frontier == FrontierPlace::Off ? "" : engine::name_of(point.frontier))};
     if (!is_drawn(point, choice)) dot.at = plot::kNowhere;
-    if (point.on_frontier && is_drawn(point, choice)) {
+    if (point.frontier != FrontierPlace::Off && is_drawn(point, choice)) {
       frontiers[work].points.push_back(dot.at);
     }
     dots.dots.push_back(std::move(dot));
@@ -120,8 +127,11 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   if (menu_shown_) return;
   const auto row = static_cast<std::size_t>(nearest);
   std::vector<plot::ReadOutLine> lines = plot::row_lines(made_.table.source, row, theme.colors);
+  const SweepPoint& point = made_.points[row];
   lines.push_back({"click", "make it A or B"});
-  plot::read_out(context, made_.names[row], lines);
+  std::string title = made_.names[row];
+  if (point.doubt) title += "\n" + doubt_words(point, made_.names[point.doubt->other]);
+  plot::read_out(context, title, lines);
 }
 
 /// The names of the works in their colours. Returns how high their lines are.
@@ -162,28 +172,34 @@ CardTable FrontierView::table() {
 }
 
 CardSpec FrontierView::points_card(const PanelContext& context) {
-  const auto on_frontier = std::ranges::count_if(
-      made_.points, [](const SweepPoint& point) { return point.on_frontier; });
+  const auto on_frontier =
+      std::ranges::count(made_.points, FrontierPlace::On, &SweepPoint::frontier);
+  const auto undecided =
+      std::ranges::count(made_.points, FrontierPlace::Undecided, &SweepPoint::frontier);
   const float snr = context.theme.px(190);
   const float sweeps = sweeps_.groups.size() > 1 ? context.theme.px(200) : 0.0F;
-  return {.id = "frontier.card",
-          .title = "Accuracy against time",
-          .question = "Which settings are worth their time? A click on a point makes it A or B.",
-          .note = fmt::format("{} points, {} on the frontier", made_.points.size(), on_frontier),
-          .measured =
-              "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
-              "median one. Green, or filled where colours tell work apart: no other point of the "
-              "same work (sizes, top-k, passes) and seed is at least as accurate and as fast. "
-              "Points were measured one after another, not interleaved: a small "
-              "difference between two of them may be drift; measure the two again.",
-          .table = table(),
-          .header_widgets = snr + sweeps,
-          .header = [this, &context, sweeps, snr] { draw_choices(context, sweeps, snr); },
-          .draw = [this, &context](const Area& room) { draw_points(context, room); },
-          .read_out = {"frontier.scatter", "accuracy against time", [this, on_frontier] {
-                         return fmt::format("points={};frontier={}", made_.points.size(),
-                                            on_frontier);
-                       }}};
+  return {
+      .id = "frontier.card",
+      .title = "Accuracy against time",
+      .question = "Which settings are worth their time? A click on a point makes it A or B.",
+      .note = fmt::format("{} points, {} on the frontier{}", made_.points.size(), on_frontier,
+                          undecided > 0 ? fmt::format(", {} undecided", undecided) : ""),
+      .measured =
+          "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
+          "median one. Green, or filled where colours tell work apart: no other point of the "
+          "same work (sizes, top-k, passes) and seed is at least as accurate and as fast, and "
+          "the difference in time is significant, with the test of A and B (fewer than 1 in 100 "
+          "such sweeps name a point wrongly). Amber, or hollow and large: so by the medians, "
+          "but the difference may be noise or the clock. Points were measured one after "
+          "another, not interleaved: make the two A and B, and measure them again.",
+      .table = table(),
+      .header_widgets = snr + sweeps,
+      .header = [this, &context, sweeps, snr] { draw_choices(context, sweeps, snr); },
+      .draw = [this, &context](const Area& room) { draw_points(context, room); },
+      .read_out = {"frontier.scatter", "accuracy against time", [this, on_frontier, undecided] {
+                     return fmt::format("points={};frontier={};undecided={}", made_.points.size(),
+                                        on_frontier, undecided);
+                   }}};
 }
 
 void FrontierView::draw_choices(const PanelContext& context, float sweeps, float snr) {

@@ -188,9 +188,13 @@ FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& s
   const profiling::Table table = profiling::sweep_table(listed);
   std::vector<profiling::Row> rows = profiling::all_rows(table);
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SweepPoint& point = listed[i];
     rows[i].cells.front().words = made.names[i];
     rows[i].full_name = made.names[i];
-    if (!listed[i].unmeasured.empty()) rows[i].full_name += "\n" + listed[i].unmeasured;
+    if (!point.unmeasured.empty()) rows[i].full_name += "\n" + point.unmeasured;
+    if (point.doubt) {
+      rows[i].full_name += "\n" + profiling::doubt_words(point, made.names[point.doubt->other]);
+    }
   }
   made.table =
       plot::drawn(profiling::table_of("sweep", table.columns, std::move(rows)), context.theme);
@@ -292,6 +296,17 @@ float FrontierView::draw_controls(const PanelContext& context, const Area& area,
     draw_batch_progress(context, "frontier", theme.px(80), area.end().x - at.x,
                         fmt::format("{} of {}: {}", progress.measured + progress.failed + 1,
                                     progress.total, running_name(context.view.batch)));
+    return at.y + step;
+  }
+  // The rail has the request of a recorded run: nothing can be started with it.
+  if (context.view.from_file && !made_.points.empty()) {
+    draw_text_line(context, {at, ImVec2(area.end().x - at.x, row)},
+                   {.id = "frontier.recorded",
+                    .label = "whose sweep this is",
+                    .text = "A sweep of the recording. One of your own starts from your runs: Back "
+                            "to my runs.",
+                    .color = theme.colors.dim_text,
+                    .tooltip = {}});
     return at.y + step;
   }
   controls::Flow axes(theme, at.x, area.end().x);

@@ -11,6 +11,7 @@
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
+#include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
 
 namespace app {
@@ -18,7 +19,14 @@ namespace {
 
 using profiling::RooflinePoint;
 
-constexpr double kTera = 1e12;
+/// The axis of rates: a device counts in TFLOP/s, most processors in GFLOP/s.
+struct RateUnit {
+  const char* name;
+  const char* bytes;  // of the same size
+  double flop_per_s;
+};
+constexpr RateUnit kTera{"TFLOP/s", "TB/s", 1e12};
+constexpr RateUnit kGiga{"GFLOP/s", "GB/s", 1e9};
 
 /// A memory rate and a product rate: the lower of the two bounds what can be reached.
 struct Roof {
@@ -42,8 +50,8 @@ Roof nominal_roof(const engine::RunResult& result) {
   return peaks ? Roof{peaks->bytes_per_s, peaks->flop_per_s()} : Roof{};
 }
 
-std::string rate_text(double flop_per_s) {
-  return fmt::format("{:.4g} TFLOP/s", flop_per_s / kTera);
+std::string rate_text(double flop_per_s, const RateUnit& unit) {
+  return fmt::format("{:.4g} {}", flop_per_s / unit.flop_per_s, unit.name);
 }
 
 /// "4.1 TB/s copy" in a small plot; in a large one also where the number comes from.
@@ -54,33 +62,35 @@ struct RoofNames {
 };
 
 /// Both axes are logarithmic: a slope up to the ridge, then a level line.
-void add_roof(plot::Marks& marks, const Roof& roof, plot::Range view, const RoofNames& names,
-              ImU32 color, float width) {
+void add_roof(plot::Marks& marks, const Roof& roof, plot::Range view, const RateUnit& unit,
+              const RoofNames& names, ImU32 color, float width) {
   const double ridge =
       std::clamp(std::log2(roof.flop_per_s / roof.bytes_per_s), view.min, view.max);
   const auto at = [&](double x) {
-    return plot::Point{x, std::log10(roof.at(std::exp2(x)) / kTera)};
+    return plot::Point{x, std::log10(roof.at(std::exp2(x)) / unit.flop_per_s)};
   };
   if (roof.bytes_per_s > 0.0) {
-    marks.push_back(plot::Line{.points = {at(view.min), at(ridge)},
-                               .color = color,
-                               .width = width,
-                               .name = fmt::format("{:.4g} TB/s {}{}", roof.bytes_per_s / kTera,
-                                                   names.rate, names.source)});
+    marks.push_back(
+        plot::Line{.points = {at(view.min), at(ridge)},
+                   .color = color,
+                   .width = width,
+                   .name = fmt::format("{:.4g} {} {}{}", roof.bytes_per_s / unit.flop_per_s,
+                                       unit.bytes, names.rate, names.source)});
   }
   if (roof.flop_per_s > 0.0) {
-    const double level = std::log10(roof.flop_per_s / kTera);
-    marks.push_back(plot::Line{
-        .points = {{ridge, level}, {view.max, level}},
-        .color = color,
-        .width = width,
-        .name = fmt::format("{} {}{}", rate_text(roof.flop_per_s), names.product, names.source)});
+    const double level = std::log10(roof.flop_per_s / unit.flop_per_s);
+    marks.push_back(plot::Line{.points = {{ridge, level}, {view.max, level}},
+                               .color = color,
+                               .width = width,
+                               .name = fmt::format("{} {}{}", rate_text(roof.flop_per_s, unit),
+                                                   names.product, names.source)});
   }
 }
 
 struct Scales {
   plot::Range x;  // log2 of FLOP/byte
-  plot::Range y;  // log10 of TFLOP/s
+  plot::Range y;  // log10 of the rate in `unit`
+  RateUnit unit = kTera;
 };
 
 Scales scales_of(const std::vector<RooflinePoint>& points, const Roof& practical,
@@ -104,10 +114,13 @@ Scales scales_of(const std::vector<RooflinePoint>& points, const Roof& practical
     low = std::min(low, ridge);
     high = std::max(high, ridge);
   }
-  const double lowest = std::floor(std::log10(bottom / kTera) - 0.3);
-  const double highest = std::log10(top / kTera) + 0.1;  // and room for the names of the roofs
-  return {{std::floor(low) - 1.0, std::ceil(high) + 1.0},
-          {lowest, highest + 0.1 * (highest - lowest)}};
+  const RateUnit unit = top < kTera.flop_per_s ? kGiga : kTera;
+  const double lowest = std::floor(std::log10(bottom / unit.flop_per_s) - 0.3);
+  const double highest =
+      std::log10(top / unit.flop_per_s) + 0.1;  // and room for the names of the roofs
+  return {.x = {std::floor(low) - 1.0, std::ceil(high) + 1.0},
+          .y = {lowest, highest + 0.1 * (highest - lowest)},
+          .unit = unit};
 }
 
 }  // namespace
@@ -159,15 +172,15 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
                      const Roof practical = practical_roof(result);
                      std::string value = fmt::format(
                          "points={};copy_gbps={:.4g};dense_tflops={:.3g};nominal={}", points.size(),
-                         practical.bytes_per_s / 1e9, practical.flop_per_s / kTera,
+                         practical.bytes_per_s / 1e9, practical.flop_per_s / kTera.flop_per_s,
                          nominal_roof(result).empty() ? 0 : 1);
                      for (const RooflinePoint& point : points) {
                        value += fmt::format(";{}={:.3f}", engine::stage_name(point.stage),
-                                            point.flop_per_s() / kTera);
+                                            point.flop_per_s() / kTera.flop_per_s);
                      }
                      return value;
                    }},
-      .sentence = [this] { return model_.longest_kernels(); }};
+      .sentence = [&points, &result] { return profiling::roofline_sentence(result, points); }};
 }
 
 void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
@@ -184,16 +197,16 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
         {.id = "##performance.roofline",
          .size = size,
          .x = {.kind = plot::AxisKind::Log2, .label = "FLOP / byte", .limits = scales.x},
-         .y = {.kind = plot::AxisKind::Log10Count, .label = "TFLOP/s", .limits = scales.y},
+         .y = {.kind = plot::AxisKind::Log10Count, .label = scales.unit.name, .limits = scales.y},
          .selectable = false,
          .min_span = 1.0},
         roofline_view_);
     const bool large = frame.max().x - frame.min().x > theme.px(420);
     plot::Marks marks;
-    add_roof(marks, nominal, frame.x().view,
+    add_roof(marks, nominal, frame.x().view, scales.unit,
              {.rate = "data sheet", .product = "data sheet", .source = large ? ", nominal" : ""},
              plot::faded(theme.colors.dim_text, 0.8F), 1);
-    add_roof(marks, practical, frame.x().view,
+    add_roof(marks, practical, frame.x().view, scales.unit,
              {.rate = "copy",
               .product = "dense product",
               .source = large ? ", measured in this run" : ""},
@@ -201,11 +214,12 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
     plot::Dots dots{.radius = 5.0F, .reach = 10.0F, .rim = theme.colors.window, .all_named = true};
     for (const RooflinePoint& point : points) {
       dots.dots.push_back(
-          {.at = {std::log2(point.work.intensity()), std::log10(point.flop_per_s() / kTera)},
+          {.at = {std::log2(point.work.intensity()),
+                  std::log10(point.flop_per_s() / scales.unit.flop_per_s)},
            .color = theme.stage(point.stage),
            .name = std::string(engine::stage_name(point.stage)),
            .id = fmt::format("performance.roofline.{}", engine::stage_name(point.stage)),
-           .value = rate_text(point.flop_per_s())});
+           .value = rate_text(point.flop_per_s(), scales.unit)});
     }
     marks.emplace_back(std::move(dots));
     const int index = plot::draw_marks(context, frame, marks).index;

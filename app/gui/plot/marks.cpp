@@ -205,6 +205,21 @@ class Pen {
                    rule.color, rule.width);
   }
 
+  /// The share of its radius with which a dot is drawn: on top of others it is smaller, so that
+  /// each is seen as a ring around the next.
+  float seen_of(const Dots& dots, std::size_t index) const {
+    constexpr std::size_t kMostCompared = 200;  // so many dots are not told apart anyway
+    if (dots.dots.size() > kMostCompared) return 1.0F;
+    const ImVec2 at = spot(dots.dots[index].at);
+    float share = 1.0F;
+    for (std::size_t i = 0; i < index && share > 0.5F; ++i) {
+      if (!somewhere(dots.dots[i].at)) continue;
+      const ImVec2 other = spot(dots.dots[i].at);
+      if (std::hypot(other.x - at.x, other.y - at.y) < theme_.px(dots.radius)) share -= 0.3F;
+    }
+    return share;
+  }
+
   void shape(const Dots& dots) {
     for (std::size_t i = 0; i < dots.dots.size(); ++i) {
       const Dot& dot = dots.dots[i];
@@ -216,7 +231,7 @@ class Pen {
         stroke(ImVec2(frame_.x().to_pixel(dot.across.min), at.y),
                ImVec2(frame_.x().to_pixel(dot.across.max), at.y), faded(dot.color, 0.6F), 1.0F);
       }
-      const float radius = theme_.px(dots.radius);
+      const float radius = theme_.px(dots.radius) * seen_of(dots, i);
       const float shown = ringed ? radius + theme_.px(1.5F) : radius;
       draw_->AddCircleFilled(at, shown, dot.hollow ? theme_.colors.panel : dot.color, 16);
       if (dot.hollow) draw_->AddCircle(at, shown, dot.color, 16, theme_.px(1.5F));

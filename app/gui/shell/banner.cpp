@@ -217,6 +217,10 @@ std::optional<Banner> tour_banner(const PanelContext& context, const Workbench& 
                : tour->playing() ? "Pause"
                                  : "Play",
                shown ? "Continue by itself, or stay here (Space)" : "This step again (Space)");
+        if (tour->at_last()) {
+          button(Action::TourStop, "tour.done", "Done", "To what was here before the tour (Esc)");
+          return;
+        }
         button(Action::TourNext, "tour.next", "Next", "The next step (right arrow)");
         button(Action::TourStop, "tour.stop", "Stop",
                "Back to what was here before the tour (Esc)");

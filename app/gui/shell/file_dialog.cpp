@@ -70,7 +70,9 @@ PurposeText purpose_text(FilePurpose purpose) {
       "Splits or recorded routing from a file", "Use", {".json", ".npy", ".npz", ".safetensors"}};
 }
 
-bool reads_tensors(FilePurpose purpose) {
+/// Files of the worker's machine can be chosen, too: the worker reads tensors and routing there,
+/// and what the window reads is copied here.
+bool may_be_there(FilePurpose purpose) {
   switch (purpose) {
     case FilePurpose::OpenRecording:
     case FilePurpose::Activations:
@@ -82,12 +84,6 @@ bool reads_tensors(FilePurpose purpose) {
     default:
       return false;
   }
-}
-
-/// What a worker can read of its own machine; everything else is read by this window.
-FolderFilter suffixes_there(FilePurpose purpose) {
-  if (purpose == FilePurpose::OpenRecording) return {{".npy", ".npz", ".safetensors"}};
-  return {reads_tensors(purpose) ? purpose_text(purpose).suffixes : std::vector<std::string>()};
 }
 
 /// A name as one line: it may hold whatever a file system allows.
@@ -145,7 +141,7 @@ void FileDialog::open(FilePurpose purpose, const std::string& folder, const std:
   chosen_.clear();
   std::error_code error;
   here_ = folder.empty() ? fs::current_path(error).string() : folder;
-  if (!reads_tensors(purpose)) machine_.clear();
+  if (!may_be_there(purpose)) machine_.clear();
   go_to(machine_.empty() ? here_ : there_);
   name_ = name;
 }
@@ -193,7 +189,7 @@ void FileDialog::list(const std::string& folder) {
   listing_task_.drop();
   sends_ = !machine_.empty();
   if (sends_) {
-    asked_ = FileQuestion{.path = folder, .folder = suffixes_there(purpose_)};
+    asked_ = FileQuestion{.path = folder, .folder = FolderFilter{purpose_text(purpose_).suffixes}};
     return;
   }
   listing_task_.start([folder, filter = FolderFilter{purpose_text(purpose_).suffixes}] {
@@ -264,7 +260,7 @@ void FileDialog::accept() {
   if (name_.empty()) return;
   if (writes_) return choose(typed_path());
   const std::optional<std::string> there =
-      reads_tensors(purpose_) ? path_on(connected_, name_) : std::nullopt;
+      may_be_there(purpose_) ? path_on(connected_, name_) : std::nullopt;
   if (there) {
     if (machine_.empty()) here_ = folder_;
     machine_ = connected_;
@@ -357,7 +353,7 @@ void FileDialog::draw_listing(const PanelContext& context, float height) {
 }
 
 void FileDialog::draw_machines(const PanelContext& context) {
-  if (connected_.empty() || !reads_tensors(purpose_)) return;
+  if (connected_.empty() || !may_be_there(purpose_)) return;
   bool there = !machine_.empty();
   if (controls::either(context, "browsed", there, "This machine", connected_.c_str(),
                        {.tooltip = "A file of this machine is sent there once; one that is there "
@@ -400,10 +396,8 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   if (in_front) use_keys();
   {
     const FontScope font(theme.fonts.title);
-    // The window itself reads the other kinds, and only those of this machine.
-    const bool tensors = !machine_.empty() && purpose_ == FilePurpose::OpenRecording;
-    show_text(tensors ? fmt::format("Open a tensor or recorded routing of {}", machine_)
-                      : std::string(text.title));
+    show_text(machine_.empty() ? std::string(text.title)
+                               : fmt::format("{}, of {}", text.title, machine_));
   }
   draw_machines(context);
   if (controls::button(
@@ -442,7 +436,7 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   ImGui::SameLine();
   if (controls::button(context, "file.cancel", "Cancel", {.width = theme.px(96)})) open_ = false;
   std::vector<DumpPart> dump;
-  if (reads_tensors(purpose_) && !dump_.empty()) {
+  if (may_be_there(purpose_) && !dump_.empty()) {
     ImGui::SameLine();
     const std::string label = "Use all: " + dump_words(dump_);
     if (controls::button(context, "file.use_all", label.c_str(),

@@ -23,9 +23,7 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
   const std::vector<RecentFile>& files = state.recent;
   if (controls::button(
           context, "top.recent", width < theme.px(50) ? "v" : "Examples",
-          {.tooltip =
-               "The recordings that ship with the program, tours, files opened before, and a page "
-               "to share",
+          {.tooltip = "The recordings that ship with the program, tours, and files opened before",
            .width = width})) {
     context.commands.push_back(CheckRecentFiles{});
     ImGui::OpenPopup("##recent");
@@ -63,11 +61,6 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
                             ("Tour: " + tour.title).c_str())) {
       context.commands.push_back(PlayTour{tour.path});
     }
-  }
-  ImGui::Separator();
-  if (controls::menu_item(context, "recent.export_page", kExportPageTitle,
-                          state.page_refusal.empty(), state.page_refusal.c_str())) {
-    context.commands.push_back(Action::ExportPage);
   }
 }
 
@@ -132,6 +125,7 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   const float open_width = theme.px(56);
 
   const float save_width = theme.px(56);
+  const float share_width = theme.px(56);
   const float record_width = theme.px(84);
   const float small_width = theme.px(30);
   const float theme_width = theme.px(48);
@@ -142,7 +136,8 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   const float live_width = view.from_file ? back_width + gap : 0;
   const bool picker = !view.runs.empty();
   const float picker_width = picker ? theme.px(120) : 0;
-  const float files = open_width + recent_width + 1 + save_width + record_width + 2 * gap;
+  const float files =
+      open_width + recent_width + 1 + save_width + share_width + record_width + 3 * gap;
   const float around = theme.px(kGapLarge + kGapSection) + picker_width;
   // What is left for name and pages.
   const auto left_of = [&](float right) {
@@ -225,6 +220,15 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
                             state.live_results, state.live_results == 1 ? "result" : "results"),
                         .width = save_width})) {
     context.commands.push_back(Action::SaveSession);
+  }
+  next();
+  if (controls::button(
+          context, "top.share", "Share",
+          {.enabled = state.page_refusal.empty(),
+           .reason = state.page_refusal,
+           .tooltip = std::string(kExportPageTitle) + ", for people without the program",
+           .width = share_width})) {
+    context.commands.push_back(Action::ExportPage);
   }
   next();
   if (state.recording) ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "profiling/compare/comparison_tables.h"
@@ -13,6 +14,7 @@
 
 namespace {
 
+using profiling::FrontierPlace;
 using profiling::GroupKind;
 using profiling::RecordedRun;
 using profiling::SnrChoice;
@@ -34,11 +36,25 @@ RecordedRun sweep_run(std::vector<double> snr, std::int64_t ns) {
   return run;
 }
 
-SweepPoint point(double snr, double ns) {
+constexpr std::size_t kEnough = 40;  // samples for a verdict
+
+/// Its times are evenly spread over `spread` of the median on both sides.
+SweepPoint point(double snr, double ns, double spread = 0.01, std::size_t samples = kEnough) {
   SweepPoint made;
   made.worst_snr_db = made.median_snr_db = snr;
-  made.time = profiling::summarize({ns});
+  for (std::size_t i = 0; i < samples; ++i) {
+    const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(samples);
+    made.samples.durations_ns.push_back(ns * (1.0 + spread * (2.0 * place - 1.0)));
+  }
+  made.time = profiling::summarize(made.samples.durations_ns);
   return made;
+}
+
+std::vector<FrontierPlace> places(std::vector<SweepPoint>& points) {
+  profiling::mark_frontier(points, SnrChoice::Worst);
+  std::vector<FrontierPlace> places;
+  for (const SweepPoint& one : points) places.push_back(one.frontier);
+  return places;
 }
 
 TEST(SweepPoints, UseTheWorstAndTheMedianExpert) {
@@ -53,12 +69,46 @@ TEST(SweepPoints, UseTheWorstAndTheMedianExpert) {
 }
 
 TEST(SweepPoints, TheFrontierHoldsUnbeatenPoints) {
-  std::vector<SweepPoint> points = {point(30, 100), point(40, 200),        point(25, 120),
-                                    point(30, 100), point(kInfinity, 900), point(kNaN, 1)};
-  profiling::mark_frontier(points, SnrChoice::Worst);
-  std::vector<bool> on;
-  for (const SweepPoint& one : points) on.push_back(one.on_frontier);
-  EXPECT_THAT(on, ElementsAre(true, true, false, true, true, false));
+  std::vector<SweepPoint> points = {point(30, 100), point(40, 200), point(25, 120),
+                                    point(kInfinity, 900), point(kNaN, 1)};
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::On, FrontierPlace::Off,
+                                          FrontierPlace::On, FrontierPlace::Off));
+}
+
+TEST(SweepPoints, ADifferenceThatMayBeNoiseIsNoFrontier) {
+  // 2 % faster than the exact one, while each varies by 10 %.
+  std::vector<SweepPoint> points = {point(kInfinity, 100, 0.1), point(30, 98, 0.1),
+                                    point(20, 50, 0.1)};
+  EXPECT_THAT(places(points),
+              ElementsAre(FrontierPlace::On, FrontierPlace::Undecided, FrontierPlace::On));
+  ASSERT_TRUE(points[1].doubt);
+  EXPECT_EQ(points[1].doubt->other, 0U);
+  EXPECT_THAT(doubt_words(points[1], "BF16"),
+              HasSubstr("BF16 is at least as accurate and may be as fast"));
+  EXPECT_THAT(doubt_words(points[1], "BF16"), HasSubstr("contains 1"));
+  // The same difference, with less noise.
+  points = {point(kInfinity, 100, 0.005), point(30, 98, 0.005), point(20, 50)};
+  EXPECT_THAT(places(points), testing::Each(FrontierPlace::On));
+  EXPECT_FALSE(points[1].doubt);
+}
+
+TEST(SweepPoints, FewSamplesAndOtherClocksDecideNothing) {
+  std::vector<SweepPoint> points = {point(40, 200, 0.01, 5), point(30, 100, 0.01, 5)};
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::Undecided));
+  points = {point(40, 110), point(30, 100)};
+  points[0].samples.sm_clock_mhz = 1500;
+  points[1].samples.sm_clock_mhz = 1980;
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::Undecided));
+  EXPECT_THAT(points[1].doubt->reason, HasSubstr("SM clock"));
+}
+
+TEST(SweepPoints, OfTwoEquallyAccurateOnesTheSlowerIsOffUnlessTheyAreEqual) {
+  std::vector<SweepPoint> points = {point(30, 100), point(30, 100), point(20, 50)};
+  EXPECT_THAT(places(points),
+              ElementsAre(FrontierPlace::Undecided, FrontierPlace::Undecided, FrontierPlace::On));
+  points[1] = point(30, 150);
+  EXPECT_THAT(places(points),
+              ElementsAre(FrontierPlace::On, FrontierPlace::Off, FrontierPlace::On));
 }
 
 TEST(SweepPoints, APointIsBeatenOnlyByOneOfTheSameWorkAndSeed) {
@@ -72,11 +122,9 @@ TEST(SweepPoints, APointIsBeatenOnlyByOneOfTheSameWorkAndSeed) {
   for (const RecordedRun* run : {&large, &small, &other_seed, &faster}) {
     points.push_back(sweep_point(*run, engine::Product::Fprop));
   }
-  profiling::mark_frontier(points, SnrChoice::Worst);
-  EXPECT_FALSE(points[0].on_frontier);
-  EXPECT_TRUE(points[1].on_frontier);
-  EXPECT_TRUE(points[2].on_frontier);
-  EXPECT_TRUE(points[3].on_frontier);
+  // Without a rival, one sample is enough.
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::Off, FrontierPlace::On, FrontierPlace::On,
+                                          FrontierPlace::Undecided));
 }
 
 TEST(SweepPoints, GroupsAreRecognized) {
@@ -114,7 +162,7 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   EXPECT_THAT(text, HasSubstr("step,,,,1,1,1000,2000,2,"));
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
   EXPECT_THAT(profiling::csv_text(profiling::sweep_table(points)),
-              HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,,0"));
+              HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,,0,no\r\n"));
 }
 
 TEST(SweepTable, FilesHaveAColumnForEverySettingThatVaries) {
@@ -133,14 +181,14 @@ TEST(SweepTable, FilesHaveAColumnForEverySettingThatVaries) {
                                     sweep_point(b, engine::Product::Fprop)};
   EXPECT_EQ(profiling::csv_text(profiling::sweep_table(points)),
             "label,shape.rows,seed,n,median_ns,p5_ns,p95_ns,worst_snr_db,median_snr_db,"
-            "typical_x_snr_db,left_out,on_frontier\r\n"
-            "\"rows 256, seed 1\",256,1,1,1000,1000,1000,40,40,,0,0\r\n"
-            "\"rows 1024, seed 2\",1024,2,1,2000,2000,2000,30,30,31.5,0,0\r\n");
+            "typical_x_snr_db,left_out,frontier\r\n"
+            "\"rows 256, seed 1\",256,1,1,1000,1000,1000,40,40,,0,no\r\n"
+            "\"rows 1024, seed 2\",1024,2,1,2000,2000,2000,30,30,31.5,0,no\r\n");
   EXPECT_THAT(profiling::text_of(profiling::sweep_table(points)),
               testing::Not(HasSubstr("shape.rows")));
   points.push_back(profiling::unmeasured_point(refused, "rows 100, seed 2", "refused: odd"));
   const std::string text = profiling::csv_text(profiling::sweep_table(points));
-  EXPECT_THAT(text, HasSubstr("on_frontier,unmeasured\r\n"));
+  EXPECT_THAT(text, HasSubstr("frontier,unmeasured\r\n"));
   EXPECT_THAT(text, HasSubstr("\"rows 100, seed 2\",100,2,,,,,,,,,,refused: odd\r\n"));
   const std::string seen = profiling::text_of(profiling::sweep_table(points));
   EXPECT_THAT(seen, HasSubstr("not measured\n"));

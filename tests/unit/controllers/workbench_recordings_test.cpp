@@ -196,7 +196,7 @@ TEST_F(RecordingTest, ALiveRunIsSavedWithItsName) {
 
 TEST_F(WorkbenchTest, ARecordingThatShipsIsNotChangedByAName) {
   open("");
-  workbench_->open_recording(kExampleRecording.path());
+  workbench_->open_file(kExampleRecording.path());
   ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
   const auto before = fs::last_write_time(kExampleRecording.path());
   workbench_->name_run("mine");
@@ -274,7 +274,7 @@ TEST_F(WorkbenchTest, ARecordedVisitShowsItsRequestAndItsMachine) {
 
 TEST_F(WorkbenchTest, AVisitToTheGalleryLeavesTheUsersRequest) {
   open("");
-  workbench_->open_recording(kWorkspaceRecording.path());
+  workbench_->open_file(kWorkspaceRecording.path());
   ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
   EXPECT_FALSE(workbench_->view().recorded_request);
   ASSERT_NE(workbench_->view().recorded_device, nullptr);

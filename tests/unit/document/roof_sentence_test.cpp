@@ -76,6 +76,18 @@ TEST(RoofSentence, AsFastAsTheDenseProductIsLimitedByTheTensorCores) {
       << text;
 }
 
+TEST(RoofSentence, ARooflineNamesEveryStagesShare) {
+  engine::RunResult result = device_result();
+  const std::vector<RooflinePoint> points = {
+      {.stage = Stage::Quantize, .work = {.flop = 1e9, .bytes = 2e9}, .median_ns = 1e6},
+      {.stage = Stage::Fprop, .work = {.flop = 5e11, .bytes = 1e8}, .median_ns = 1e6}};
+  EXPECT_EQ(roofline_sentence(result, points),
+            "Of what this run's own copy (4 TB/s) and dense product (1000 TFLOP/s) allow: "
+            "quantize 50 %, fprop 50 %.");
+  result.measurements.ceilings.product_flop_per_s = 0.0;
+  EXPECT_EQ(roofline_sentence(result, points), "");
+}
+
 TEST(RoofSentence, WithoutAMeasuredRoofItSaysSo) {
   engine::RunResult result = device_result();
   result.measurements.ceilings = {};
