@@ -159,15 +159,21 @@ double between(double low, double high, double fraction) {
   return fraction < 0.5 ? low + step * fraction : high - step * (1.0 - fraction);
 }
 
-/// Reorders the samples; needs at least one and no NaN.
-double selected_quantile(std::span<double> samples, double q) {
+/// Reorders the samples; needs at least one and no NaN. What lies before `first` is known to be no
+/// larger, and what lies from `last` on no smaller, than what is between.
+double selected_quantile(std::span<double> samples, double q, std::size_t first = 0,
+                         std::size_t last = SIZE_MAX) {
   const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(samples.size() - 1);
   const auto low = static_cast<std::size_t>(position);
-  const auto at = samples.begin() + static_cast<std::ptrdiff_t>(low);
-  std::nth_element(samples.begin(), at, samples.end());
+  const auto place = [&](std::size_t index) {
+    return samples.begin() + static_cast<std::ptrdiff_t>(std::min(index, samples.size()));
+  };
+  const auto at = place(low);
+  std::nth_element(place(first), at, place(last));
   if (at + 1 == samples.end()) return *at;
-  return between(*at, *std::min_element(at + 1, samples.end()),
-                 position - static_cast<double>(low));
+  const auto next = at + 1 < place(last) ? std::min_element(at + 1, place(last))
+                                         : std::min_element(at + 1, samples.end());
+  return between(*at, *next, position - static_cast<double>(low));
 }
 
 /// What a row of the matrix represents: the node, or name, operation, layer and expert packed.
@@ -296,8 +302,9 @@ Distribution summarize(std::vector<double> samples) {
   }
   // Selected, not sorted: the quantiles of millions cost a few passes.
   const double median = selected_quantile(samples, 0.5);
-  const double low = selected_quantile(samples, 0.05);
-  const double high = selected_quantile(samples, 0.95);
+  const std::size_t middle = (samples.size() - 1) / 2;
+  const double low = selected_quantile(samples, 0.05, 0, middle + 1);
+  const double high = selected_quantile(samples, 0.95, middle);
   const auto [minimum, maximum] = std::minmax_element(samples.begin(), samples.end());
   return {.n = samples.size(),
           .median = median,

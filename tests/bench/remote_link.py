@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -93,6 +94,19 @@ def main():
         there = statistics.median(times_of("--remote", HOST))
         row("from an order to its result", here_ms=round(1e3 * here, 1), there_ms=round(1e3 * there, 1),
             link_ms=round(1e3 * (there - here), 1))
+
+        # Frames of the window while a large run arrives.
+        bench = pathlib.Path(program).parent / "window_bench"
+        if bench.exists() and shutil.which("xvfb-run"):
+            before = link.bytes()
+            began = time.monotonic()
+            lines = subprocess.run(["xvfb-run", "-a", bench, f"arriving:{HOST}"], env=env, capture_output=True, text=True,
+                                   check=True).stdout.splitlines()
+            after = link.bytes()
+            for line in lines:
+                frames = json.loads(line)
+                row(frames["what"], **{key: frames[key] for key in ("records", "n", "unit", "p50", "p95", "max", "budget")},
+                    bytes_back=after[1] - before[1], seconds=round(time.monotonic() - began, 1))
         link.close()
 
 

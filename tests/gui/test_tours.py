@@ -76,6 +76,18 @@ def test_recorded_tour_by_mouse_without_a_worker(open_window):
     assert not window.state()["session_path"], "the recording that the tour opened is closed"
 
 
+def test_back_to_my_runs_ends_a_tour(open_window):
+    window = open_window("--no-worker")
+    play(window, "workspace bug")
+    at_step(window, 1)
+    window.wait("the tour's recording", lambda m: m["state"]["from_file"])
+    window.settle()
+    window.click("top.live")
+    window.wait("my runs", lambda m: not m["state"]["from_file"] and not tour_state(m))
+    window.settle()
+    assert not window.state()["session_path"], "the recording that the tour opened is closed"
+
+
 def test_request_log_is_a_tour(open_window, tmp_path):
     log = tmp_path / "two.jsonl"
     base = {"shape": {"num_experts": 4, "rows": 256, "n": 256, "k": 256},
@@ -151,7 +163,7 @@ def test_a_selection_of_a_tour_does_not_outlast_its_step(open_window, tmp_path):
     window.click("tour.next")
     at_step(window, 3)
     window.wait("the selection again", selected_time)
-    window.click("tour.stop")
+    window.click("tour.done")
     window.wait("no tour", lambda m: not tour_state(m))
     window.wait("no selection after the tour", lambda m: window.control("performance.timeline") and not selected_time(m))
 
@@ -350,7 +362,7 @@ def test_the_outlined_panel_is_scrolled_into_view_and_covers_no_bar(open_window)
         window.settle()
         controls = {c["id"]: c["rect"] for c in window.map()["controls"]}
         outline = controls["tour.outline"]
-        assert outline[3] <= controls["tour.next"][1], number
+        assert outline[3] <= controls["tour.back"][1], number
         assert outline[3] - outline[1] > 200, number
         if number == 4:
             # All of it: the table beside it, which is as high, as well.

@@ -217,7 +217,7 @@ std::optional<Banner> tour_banner(const PanelContext& context, const Workbench& 
                : tour->playing() ? "Pause"
                                  : "Play",
                shown ? "Continue by itself, or stay here (Space)" : "This step again (Space)");
-        if (tour->at_last()) {
+        if (tour->at_last() && shown) {
           button(Action::TourStop, "tour.done", "Done", "To what was here before the tour (Esc)");
           return;
         }

@@ -370,7 +370,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     if (ImGui::GetIO().WantTextInput && now - caret_drawn > kCaretSeconds) {
       frames_wanted = std::max(frames_wanted, 1);
     }
-    held = touched == 0 && shell.timing() && now - drawn < kTimingSeconds;
+    held = touched == 0 && !probed && shell.timing() && now - drawn < kTimingSeconds;
     if (frames_wanted == 0 || held) continue;
     --frames_wanted;
     touched = std::max(touched - 1, 0);

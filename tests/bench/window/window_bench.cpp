@@ -1,9 +1,11 @@
 // Times the window as a user would drive it: opens recordings, zooms, pans, hovers, changes pages,
 // waits; with a worker, clicks a control. Needs a display (Xvfb will do).
 //
-// One line of JSON for each activity. Run: window_bench [RECORDS | RECORDING.session | live]...
-// A number is the size of a synthetic recording, "live" the window with a worker; by default
-// 1000000 10000000 live.
+// One line of JSON for each activity. Run:
+//   window_bench [RECORDS | RECORDING.session | live | arriving:HOST]...
+// A number is the size of a synthetic recording, "live" the window with a worker, and "arriving"
+// the window to which a worker of that machine sends a run of a million records; by default 1000000
+// 10000000 live.
 #include <GL/gl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -118,7 +120,7 @@ class Rows {
 
 /// Opens a window for this probe; ends the program if it could not measure.
 template <class Probe>
-void measure(Probe&& probe, bool worker) {
+void measure(Probe&& probe, bool worker, const std::string& host = {}) {
   // All begin alike; without settings it would be a first start, which opens the example.
   if (const std::string problem = app::save_settings(app::settings_path(), {}); !problem.empty()) {
     fail(problem);
@@ -129,8 +131,25 @@ void measure(Probe&& probe, bool worker) {
   options.height = kHeight;
   options.text_scale = 1.0F;
   options.probe = &probe;
+  if (!host.empty()) {
+    options.machine.emplace();
+    options.machine->host = host;
+  }
   app::run_window(options);
   if (!probe.problem().empty()) fail(probe.problem());
+}
+
+/// Small enough that its time is the link's, with ten records in each of many iterations.
+engine::RunRequest large_run() {
+  engine::RunRequest request;
+  request.shape.num_experts = 4;
+  request.shape.rows = 64;
+  request.shape.n = 64;
+  request.shape.k = 64;
+  request.backend = engine::GemmBackend::CpuReference;
+  request.launch.iterations = engine::kMaxIterations;
+  request.measure.traced_iterations = engine::kMaxIterations;
+  return request;
 }
 
 /// A number of records, or 0 for the name of a file.
@@ -156,6 +175,10 @@ int main(int count, char** words) {
   for (const std::string& word : wanted) {
     if (word == "live") {
       measure(app::ControlProbe(report), true);
+      continue;
+    }
+    if (constexpr std::string_view kArriving = "arriving:"; word.starts_with(kArriving)) {
+      measure(app::ArrivalProbe(large_run(), report), true, word.substr(kArriving.size()));
       continue;
     }
     const std::size_t records = records_of(word);

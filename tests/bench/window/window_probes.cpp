@@ -121,6 +121,7 @@ bool shows(const Shell& shell, const char* id) {
 constexpr const char* kControl = "recipe.pow2";
 constexpr std::size_t kClicks = 20;
 constexpr double kPatienceMs = 30'000;
+constexpr double kArrivalPatienceMs = 300'000;
 constexpr double kRestMs = 150;
 constexpr double kBudgetMs = 50;
 
@@ -371,6 +372,58 @@ void ControlProbe::drawn(Shell& shell, const FrameCost& /*cost*/) {
   if (phase_ != Phase::Wait) return;
   const SessionState::Run& shown = shell.state().shown();
   if (shown != before_ && !shell.state().stale()) answered(shell);
+}
+
+void ArrivalProbe::finish(Shell& shell, std::string problem) {
+  problem_ = std::move(problem);
+  phase_ = Phase::Done;
+  shell.close(problem_.empty() ? 0 : 1);
+}
+
+bool ArrivalProbe::wants_frame(Shell& shell) {
+  const SessionState& state = shell.state();
+  if (phase_ == Phase::Begin) {
+    phase_ = Phase::FirstRun;
+    entered_ms_ = wall_ms();
+  }
+  if (phase_ == Phase::Done) return false;
+  if (wall_ms() - entered_ms_ > kArrivalPatienceMs) {
+    finish(shell, "no run arrived: " + state.last_error);
+    return false;
+  }
+  if (phase_ == Phase::FirstRun && state.shown() != nullptr && !state.stale()) {
+    before_ = state.shown();
+    phase_ = Phase::Arriving;
+    entered_ms_ = wall_ms();
+    shell.carry_out(EditRequest{.request = request_, .run = true});
+  }
+  return phase_ == Phase::Arriving || phase_ == Phase::Shown;
+}
+
+void ArrivalProbe::feed(Shell& /*shell*/) {
+  if (phase_ < Phase::Arriving) return;
+  // Somebody is at the mouse meanwhile.
+  ImGuiIO& io = ImGui::GetIO();
+  const auto moment = static_cast<float>(wall_ms() - entered_ms_);
+  io.MousePos = ImVec2(io.DisplaySize.x * (0.6F + 0.3F * std::sin(moment / 900.0F)),
+                       io.DisplaySize.y * (0.5F + 0.3F * std::cos(moment / 700.0F)));
+}
+
+void ArrivalProbe::drawn(Shell& shell, const FrameCost& cost) {
+  if (phase_ < Phase::Arriving) return;
+  const SessionState::Run& shown = shell.state().shown();
+  if (phase_ == Phase::Arriving) {
+    times_.add("frames while a run is measured and arrives", cost);
+    if (shown == before_ || shell.state().stale()) return;
+    phase_ = Phase::Shown;
+    return;
+  }
+  times_.add("frames from then on", cost);
+  if (++frame_ < kVisibleFrames) return;
+  for (const WindowRow& row : times_.rows(shown->activity.records.size(), kFrameBudgetMs)) {
+    report_(row);
+  }
+  finish(shell, "");
 }
 
 }  // namespace app

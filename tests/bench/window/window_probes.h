@@ -1,5 +1,5 @@
-// The two windows that are timed: one with a recording, driven by simulated input, and a live one
-// with a worker.
+// The windows that are timed: one with a recording, driven by simulated input, a live one with a
+// worker, and one to which a worker elsewhere sends a large run.
 #pragma once
 
 #include <cstddef>
@@ -122,6 +122,33 @@ class ControlProbe : public FrameProbe {
   SessionState::Run before_;
   std::vector<double> extra_ms_;   // in addition to the engine's time
   std::vector<double> engine_ms_;  // the engine's own
+  std::string problem_ = "the window was closed early";
+};
+
+/// Orders one run with many records and draws all the time until they are on screen: what receiving
+/// them costs a frame.
+class ArrivalProbe : public FrameProbe {
+ public:
+  ArrivalProbe(engine::RunRequest request, ReportWindowRow report)
+      : request_(std::move(request)), report_(std::move(report)) {}
+
+  bool wants_frame(Shell& shell) override;
+  void feed(Shell& shell) override;
+  void drawn(Shell& shell, const FrameCost& cost) override;
+  const std::string& problem() const { return problem_; }
+
+ private:
+  enum class Phase { Begin, FirstRun, Arriving, Shown, Done };
+
+  void finish(Shell& shell, std::string problem);
+
+  const engine::RunRequest request_;
+  const ReportWindowRow report_;
+  Phase phase_ = Phase::Begin;
+  double entered_ms_ = 0;
+  SessionState::Run before_;
+  FrameTimes times_;
+  int frame_ = 0;  // since it is on screen
   std::string problem_ = "the window was closed early";
 };
 
