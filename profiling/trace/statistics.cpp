@@ -152,22 +152,27 @@ KernelDurations::KernelDurations(const Activity& activity, TimeRange range, bool
 
 namespace {
 
-/// Interpolates between two adjacent samples like numpy: from the nearer end, so that equal
-/// neighbours give exactly their value.
-double between(double low, double high, double fraction) {
-  const double step = high - low;
-  return fraction < 0.5 ? low + step * fraction : high - step * (1.0 - fraction);
+/// Interpolates between two adjacent samples, `parts` of kParts of the way. In whole numbers where
+/// the samples are some, with one rounding at the end: 20 % from 7 to 8 ns is 7.2, whose shortest
+/// text has no noise, and equal neighbours give exactly their value.
+constexpr std::size_t kParts = 1000;
+double between(double low, double high, std::size_t parts) {
+  if (parts == 0 || low == high) return low;
+  const double value =
+      (low * static_cast<double>(kParts - parts) + high * static_cast<double>(parts)) /
+      static_cast<double>(kParts);
+  return std::isfinite(value) ? std::clamp(value, low, high) : value;
 }
 
-/// Reorders the samples; needs at least one and no NaN.
+/// Reorders the samples; needs at least one and no NaN. `q`: in steps of 1 / kParts.
 double selected_quantile(std::span<double> samples, double q) {
-  const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(samples.size() - 1);
-  const auto low = static_cast<std::size_t>(position);
-  const auto at = samples.begin() + static_cast<std::ptrdiff_t>(low);
+  const auto part =
+      static_cast<std::size_t>(std::lround(std::clamp(q, 0.0, 1.0) * static_cast<double>(kParts)));
+  const std::size_t position = part * (samples.size() - 1);
+  const auto at = samples.begin() + static_cast<std::ptrdiff_t>(position / kParts);
   std::nth_element(samples.begin(), at, samples.end());
   if (at + 1 == samples.end()) return *at;
-  return between(*at, *std::min_element(at + 1, samples.end()),
-                 position - static_cast<double>(low));
+  return between(*at, *std::min_element(at + 1, samples.end()), position % kParts);
 }
 
 /// What a row of the matrix represents: the node, or name, operation, layer and expert packed.
