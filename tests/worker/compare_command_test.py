@@ -159,10 +159,10 @@ class Sweep(Commands):
         self.assertEqual(both["varied"], ["recipe", "rows"])
         self.assertEqual(len(both["runs"]), 12)
         words = json.loads(self.ok("sweep", *few, "--rows", 64, "--recipe", "mxfp8,bf16", "--passes", "fwd,both", "--json"))
-        self.assertEqual(words["varied"], ["passes", "recipe"])
-        self.assertEqual([(run["request"]["products"]["passes"], run["request"]["recipe"]["scaling"])
+        self.assertEqual(words["varied"], ["recipe", "passes"])
+        self.assertEqual([(run["request"]["recipe"]["scaling"], run["request"]["products"]["passes"])
                           for run in words["runs"]],
-                         list(itertools.product(["forward", "forward-backward"], ["mxfp8", "bf16"])))
+                         list(itertools.product(["mxfp8", "bf16"], ["forward", "forward-backward"])))
 
     def test_csv_has_a_column_for_what_varies_and_a_row_for_what_is_refused(self):
         out = self.ok("sweep", *CPU, "--step", "layer", "--experts", 4, "--n", 64, "--k", 64, "--iterations", 3,
