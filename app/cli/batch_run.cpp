@@ -80,6 +80,7 @@ MeasuredBatch measure(WorkerSession& session, Batch& batch, profiling::SessionWr
     }
     batch.started(steady_seconds());
     const engine::RunRequest request = *batch.next();
+    session.announce(request, measured.runs);
     engine::Result<LinkEvent> done = measure_one(session, batch, interrupt);
     if (!done.ok()) {
       if (done.error().code == engine::ErrorCode::Cancelled) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/cli/arguments.h"
+#include "app/cli/typed_line.h"
 #include "engine/input/recorded_routing.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/text.h"
@@ -87,6 +88,31 @@ void InputOperand::add_to(CLI::App& command, Need need) {
 }
 
 engine::Result<engine::RunRequest> InputOperand::request(
+    const RequestOptions& options, const RequestOptions::IsHere& is_here) const {
+  ENGINE_ASSIGN(engine::RunRequest request, sized(options, is_here));
+  // Here, where it is known which sizes are the file's: a message names those as the user gave
+  // them.
+  if (engine::Status fits = engine::validate(request); !fits.ok()) {
+    engine::Error error = fits.error();
+    error.message =
+        message_naming(error, [this](std::string_view path) { return origin_of(path); });
+    return error;
+  }
+  return request;
+}
+
+std::string InputOperand::origin_of(std::string_view path) const {
+  const bool weights = operand == engine::OperandRole::Weights;
+  const bool gradients = operand == engine::OperandRole::Gradients;
+  const std::string input = fmt::format("--input {}", file);
+  if (path == (gradients ? "shape.n" : "shape.k")) return "the last dimension of " + input;
+  if (path == "shape.rows" && !weights) return "the first dimension of " + input;
+  if (path == "shape.n" && weights) return "the number of rows per expert of " + input;
+  if (path == "shape.num_experts" && !splits.empty()) return "the number of experts of " + splits;
+  return typed_option(path);
+}
+
+engine::Result<engine::RunRequest> InputOperand::sized(
     const RequestOptions& options, const RequestOptions::IsHere& is_here) const {
   ENGINE_ASSIGN(engine::TensorEntry found, find_tensor(*this));
   const std::vector<std::int64_t>& shape = found.shape;

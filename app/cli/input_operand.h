@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "app/cli/request_options.h"
 #include "engine/model/error.h"
@@ -26,6 +27,13 @@ struct InputOperand {
   /// unless a file or an option says otherwise, as in a comparison of recipes.
   engine::Result<engine::RunRequest> request(const RequestOptions& options,
                                              const RequestOptions::IsHere& is_here) const;
+
+ private:
+  /// The same, not yet validated.
+  engine::Result<engine::RunRequest> sized(const RequestOptions& options,
+                                           const RequestOptions::IsHere& is_here) const;
+  /// Where the value of this field came from, as it was typed; empty = it was not.
+  std::string origin_of(std::string_view path) const;
 };
 
 }  // namespace app::cli

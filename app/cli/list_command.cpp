@@ -14,6 +14,7 @@
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
+#include "app/controllers/value_meanings.h"
 #include "app/protocol/paths.h"
 #include "app/sweep/plan.h"
 #include "engine/gemm/support.h"
@@ -114,7 +115,7 @@ Json list_values(const std::string& name) {
     if (std::ranges::find(option.names, word, engine::plain_word) == option.names.end()) continue;
     Json values = Json::array();
     for (const engine::EnumName& one : engine::choices_of(*option.type, option.rules)) {
-      values.push_back(one.name);
+      values.push_back({{"name", one.name}, {"meaning", value_meaning(*option.type, one)}});
     }
     if (values.empty()) values.push_back(option.expected);
     return {{option.path, std::move(values)}};
@@ -122,7 +123,7 @@ Json list_values(const std::string& name) {
   return nullptr;
 }
 
-/// One line per row: the first value, then all others that are not empty.
+/// One line per row: its name, what it means, then all other values that are not empty.
 void print_table(const std::string& title, const Json& rows) {
   print("{}\n", title);
   if (rows.empty()) print("  none\n");
@@ -135,7 +136,11 @@ void print_table(const std::string& title, const Json& rows) {
     for (const auto& [key, value] : row.items()) {
       const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
       if (text.empty()) continue;
-      line += line.empty() ? fmt::format("{:<28}", text) : fmt::format("  {} {}", key, text);
+      if (line.empty()) {
+        line = fmt::format("{:<28}", text);
+      } else {
+        line += key == "meaning" ? "  " + text : fmt::format("  {} {}", key, text);
+      }
     }
     print("  {}\n", line);
   }

@@ -1,8 +1,15 @@
-// `expertscope quantize`: codes, scales and amax of a user's tensor as .npy files.
+// `expertscope quantize`: what quantizing a user's tensor costs, by recipe and direction; or with
+// --dump its codes, scales and amax as .npy files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
@@ -11,17 +18,21 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "engine/input/value_json.h"
+#include "profiling/document/quantity.h"
 #include "profiling/document/run_document.h"
+#include "profiling/document/underflow_words.h"
 
 namespace app::cli {
 namespace {
+
+using engine::OperandRole;
 
 struct QuantizeOptions {
   WorkerChoice worker;
   RequestOptions request;  // its recipe, seed and number of experts; the file gives the shape
   InputOperand input;
   std::string folder;
-  QuantizeDirections directions = QuantizeDirections::Rowwise;
+  std::optional<QuantizeDirections> directions;  // none = what the output usually has
   bool json = false;
 };
 
@@ -42,14 +53,80 @@ nlohmann::ordered_json result_json(const QuantizeOrder& order, const QuantizeDon
   return document;
 }
 
+/// The recipe that was chosen, else every recipe, each as it is usually set.
+engine::ComparisonRequest comparison_of(const QuantizeOptions& options,
+                                        const engine::RunRequest& request) {
+  engine::ComparisonRequest order{.request = request,
+                                  .weights = options.input.operand == OperandRole::Weights,
+                                  .gradients = options.input.operand == OperandRole::Gradients,
+                                  .timed_launches = 0};
+  const bool chosen =
+      options.request.given_field("recipe.scaling") || !options.request.file().empty();
+  if (chosen) order.recipes = {request.recipe};
+  // The sample is then around the largest element, wherever that is.
+  const engine::ShapeSpec& shape = request.shape;
+  order.sample_rows = order.weights ? shape.num_experts * shape.n : shape.rows;
+  order.sample_columns = order.gradients ? shape.n : shape.k;
+  return order;
+}
+
+/// Of the whole operand; NaN where no recipe ran.
+double amax_of(const engine::RecipeComparison& comparison) {
+  double amax = profiling::kNaN;
+  for (const engine::QuantizationReport& report : comparison.reports) {
+    for (const float one : report.sample.original) {
+      amax = std::fmax(amax, std::fabs(static_cast<double>(one)));
+    }
+  }
+  return amax;
+}
+
+bool wanted(QuantizeDirections directions, bool columnwise) {
+  return directions == QuantizeDirections::Both ||
+         columnwise == (directions == QuantizeDirections::Columnwise);
+}
+
+/// The figures alone; nothing is written.
+int print_figures(const QuantizeOptions& options, const engine::RunRequest& request) {
+  const engine::ComparisonRequest order = comparison_of(options, request);
+  if (const engine::Status limits = engine::validate(order); !limits.ok()) {
+    return report(limits.error());
+  }
+  WorkerChoice worker = options.worker;
+  worker.note_library(order.request, options.request.library_file());
+  engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
+  if (!started.ok()) return report(started.error());
+  auto done = started.value()->perform<engine::RecipeComparison>(order);
+  if (!done.ok()) return report(done.error());
+  profiling::RecordedComparison recorded{.comparison = std::move(done).value()};
+  if (options.directions) {
+    std::erase_if(recorded.comparison.reports, [&](const engine::QuantizationReport& one) {
+      return !wanted(*options.directions, one.columnwise);
+    });
+  }
+  const double amax = amax_of(recorded.comparison);
+  if (options.json) {
+    nlohmann::ordered_json document = {{"amax", json_number(amax)}};
+    document.update(engine::to_json(recorded.comparison));
+    print("{}\n", document.dump(2));
+    return kExitOk;
+  }
+  profiling::Document document;
+  document.fact("amax", profiling::number_text(amax));
+  document.append(profiling::comparison_document(recorded));
+  print_document(document);
+  return kExitOk;
+}
+
 int quantize(const QuantizeOptions& options) {
   engine::Result<engine::RunRequest> request =
       options.input.request(options.request, options.worker.is_here());
   if (!request.ok()) return report(request.error());
+  if (options.folder.empty()) return print_figures(options, request.value());
   const QuantizeOrder order{.request = std::move(request).value(),
                             .operand = options.input.operand,
                             .folder = options.folder,
-                            .directions = options.directions};
+                            .directions = options.directions.value_or(QuantizeDirections::Rowwise)};
   if (const engine::Status limits = engine::validate(order); !limits.ok()) {
     return report(limits.error());
   }
@@ -68,6 +145,12 @@ int quantize(const QuantizeOptions& options) {
     print("{:<12}{} (finite values that decode to inf or NaN)\n",
           loss.columnwise ? "columnwise" : "rowwise", profiling::loss_text(loss));
   }
+  const auto transformed = [&order](const QuantizationLoss& loss) {
+    return profiling::has_transformed_codes(order.request.recipe, order.operand, loss.columnwise);
+  };
+  if (std::ranges::any_of(done.value().losses, transformed)) {
+    print("{}\n", profiling::underflow_note());
+  }
   return kExitOk;
 }
 
@@ -75,17 +158,33 @@ int quantize(const QuantizeOptions& options) {
 
 void add_quantize_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
-      "quantize", "Quantize a tensor and write codes, scales and amax as .npy files");
+      "quantize",
+      "Quantize a tensor: print its amax, SNR, saturated and underflowed elements by recipe and "
+      "direction, or write codes, scales and amax as .npy files");
   const auto options = std::make_shared<QuantizeOptions>();
   options->input.add_to(command, InputOperand::Need::Always);
   add_choice(command, "--operand", options->input.operand,
              "What the tensor is; activations and gradients take 1D blocks, weights square ones");
-  add_choice(command, "--direction", options->directions,
-             "Along which dimension elements share scales");
-  command.add_option("--dump", options->folder, "Folder for the files")
-      ->option_text("DIR")
-      ->required();
-  command.add_flag("--json", options->json, "Print the request, the files and the losses as JSON");
+  command
+      .add_option_function<std::string>(
+          "--direction",
+          [options](const std::string& word) {
+            options->directions = names_of<QuantizeDirections>().at(word);
+          },
+          fmt::format("Along which dimension elements share scales: {} (default: both; {} with "
+                      "--dump)",
+                      fmt::join(words_of<QuantizeDirections>(), ", "),
+                      engine::name_of(QuantizeDirections::Rowwise)))
+      ->option_text("NAME")
+      ->transform(enumerator(engine::kType<QuantizeDirections>));
+  command
+      .add_option("--dump", options->folder,
+                  "Write the files of one recipe to this folder, instead of printing the figures "
+                  "of every recipe (or of --recipe)")
+      ->option_text("DIR");
+  command.add_flag("--json", options->json,
+                   "Print as JSON: all that was measured; with --dump the request, the files and "
+                   "the losses");
   options->worker.add_to(command);
   options->request.add_to(command);
   command.callback([options, &chosen] { chosen = [options] { return quantize(*options); }; });

@@ -96,6 +96,18 @@ std::vector<RequestOption> make_request_options() {
   return options;
 }
 
+/// A list with the values' own names.
+std::string own_names(std::string_view field, std::string_view text) {
+  std::string names;
+  while (true) {
+    const auto comma = text.find(',');
+    names += own_name(field, text.substr(0, comma));
+    if (comma == std::string_view::npos) return names;
+    names += ',';
+    text.remove_prefix(comma + 1);
+  }
+}
+
 /// Its meaning; on a line of its own, its values: "an integer, between 1 and 8; default 1".
 std::string help_of(const RequestOption& option) {
   return fmt::format("{}\n{}{}", option.about->meaning, option.expected,
@@ -170,7 +182,7 @@ void RequestOptions::add_to(CLI::App& command, Lists lists) {
   std::ranges::sort(options, {}, place);  // all are in one table, whose order is the help's
   for (RequestOption& one : options) {
     Field& field = fields_.emplace_back(Field{.is = std::move(one)});
-    field.lists = lists == Lists::Allowed && is_number_field(field.is.path);
+    field.lists = lists == Lists::Allowed && is_listed_field(field.is.path);
     field.option = command
                        .add_option(dashed(fmt::format("--{}", fmt::join(field.is.names, ",--"))),
                                    field.text, help_of(field.is))
@@ -195,8 +207,8 @@ engine::Result<std::vector<NumberAxis>> RequestOptions::number_axes() const {
   std::vector<NumberAxis> axes;
   for (const Field& field : fields_) {
     if (!field.several()) continue;
-    ENGINE_ASSIGN(NumberAxis axis,
-                  read_axis(field.is.path, field.text, typed_option(field.is.path)));
+    ENGINE_ASSIGN(NumberAxis axis, read_axis(field.is.path, own_names(field.is.path, field.text),
+                                             typed_option(field.is.path)));
     axes.push_back(std::move(axis));
   }
   return axes;
@@ -236,8 +248,10 @@ engine::Status set_field(const RequestOption& option, const std::string& text,
                        std::string(own_name(option.path, text)))) {
     return {};
   }
-  return invalid_argument(fmt::format("{} is '{}'{}; it must be {}", typed, text,
-                                      engine::nearest_name(*option.type, text), option.expected));
+  const bool lists = text.find(',') != std::string::npos && is_listed_field(option.path);
+  return invalid_argument(fmt::format("{} is '{}'{}; it must be {}{}", typed, text,
+                                      engine::nearest_name(*option.type, text), option.expected,
+                                      lists ? "; expertscope sweep takes a list" : ""));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // "--shape.rows". The list is generated from the request's own fields(), so that a new field
 // there becomes an option at once. Fields whose last word is unique can also be given by that word
 // alone, "--rows", and some by what people call them, "--routing" (FieldRules::also). A command
-// that varies its request takes several values of a number, "--rows 256,1024".
+// that varies its request takes several values of a number or a choice, "--rows 256,1024".
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -63,7 +63,7 @@ class RequestOptions {
   /// Applies the request file to `request`, then the preset, then single fields, then `more` in the
   /// same order. Validated. A
   /// routing of this machine that has several readings is refused; one of another machine is its
-  /// worker's to judge. A number that lists several values has the first of them; which
+  /// worker's to judge. A field that lists several values has the first of them; which
   /// combinations are valid is then for the plan of the runs to say.
   engine::Result<engine::RunRequest> resolve(const IsHere& is_here, engine::RunRequest request = {},
                                              std::span<const TypedSetting> more = {}) const;
@@ -72,7 +72,7 @@ class RequestOptions {
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
   /// an option. An option is the user's own choice.
   std::string library_file() const;
-  /// The numbers that list several values.
+  /// The fields that list several values.
   engine::Result<std::vector<NumberAxis>> number_axes() const;
   /// The first of its options that was given, as it was typed: "--recipe"; empty = none.
   std::string given() const;

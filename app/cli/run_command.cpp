@@ -242,6 +242,7 @@ int run(const RunOptions& options) {
 
   for (const PlannedRequest& planned : requests.value()) {
     const engine::RunRequest& request = planned.request;
+    started.value()->announce(request);
     engine::Result<LinkEvent> end = run_one(*started.value(), request);
     if (!end.ok()) return report(placed(end.error(), planned));
     if (const auto* failure = std::get_if<RunError>(&end.value())) {

@@ -30,7 +30,7 @@ using profiling::SweepPoint;
 struct SweepOptions {
   RequestOptions request;
   std::vector<std::string> axes;  // empty = kDefaultAxes, without those that an option fixes, or
-                                  // none if numbers are varied
+                                  // none if options list several values
   WorkerChoice worker;
   std::string record;
   bool json = false;
@@ -81,8 +81,8 @@ engine::Result<std::vector<std::string>> varied_axes(const SweepOptions& options
   if (!varied.empty()) return varied;
   return engine::Error{
       engine::ErrorCode::InvalidArgument,
-      fmt::format("nothing is left to vary, since {} fix it; leave one out, list several values of "
-                  "a number (--rows 256,1024), or name what to vary with --axes: {}",
+      fmt::format("nothing is left to vary, since {} fix it; leave one out, list several values "
+                  "(--recipe bf16,mxfp8 or --rows 256,1024), or name what to vary with --axes: {}",
                   fixed, fmt::join(axis_names(), ", "))};
 }
 
@@ -233,8 +233,8 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
       .add_option(
           "--axes", options->axes,
           fmt::format("What to vary, separated by commas: {} (default: {}, except what an "
-                      "option of the request fixes, or nothing if a number lists several "
-                      "values: --rows 256,1024,4096 --seed 1,2,3 has a run for every "
+                      "option of the request fixes, or nothing if an option lists several "
+                      "values: --recipe bf16,mxfp8 --rows 256,1024,4096 has a run for every "
                       "combination, at most {})",
                       fmt::join(axis_names(), ", "), fmt::join(kDefaultAxes, ","), kMaxSweepRuns))
       ->option_text("NAMES")

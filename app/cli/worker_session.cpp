@@ -9,8 +9,10 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/terminal.h"
+#include "app/controllers/run_estimate.h"
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/liveness.h"
+#include "app/sweep/plan.h"
 
 namespace app::cli {
 
@@ -154,7 +156,7 @@ engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const Worker
 
 engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const LinkEvent&)>& wanted,
                                               const std::function<void(const LinkStatus&)>& watch) {
-  WaitReporter patience(limit_seconds_);
+  WaitReporter patience(limit_seconds_, quiet_seconds_);
   while (true) {
     link_.wait_for(std::chrono::milliseconds(200));
     // Status first: events that arrived before the worker ended must be handled before its end.
@@ -188,6 +190,27 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
     }
     if (watch) watch(status);
   }
+}
+
+void WorkerSession::announce(const engine::RunRequest& request,
+                             const profiling::RunList& measured) {
+  quiet_seconds_ = 0.0;
+  const auto run = long_run(
+      request, [this](engine::GemmBackend backend) { return offer_of(hello_, backend); }, measured);
+  if (!run) return;
+  // An estimate: a step may take twice as long.
+  quiet_seconds_ = 2.0 * run->step_seconds;
+  std::string smaller;
+  const auto change = [&smaller](const char* path, auto was, auto is) {
+    if (was != is) smaller += fmt::format(" --{} {}", short_name(path), is);
+  };
+  change("launch.iterations", request.launch.iterations, run->shrunk.launch.iterations);
+  change("shape.rows", request.shape.rows, run->shrunk.shape.rows);
+  change("shape.num_experts", request.shape.num_experts, run->shrunk.shape.num_experts);
+  const std::string way_out =
+      run->shrinks() ? fmt::format("with{} it takes {}", smaller, about(run->shrunk_seconds))
+                     : "its sizes come from files, or cannot become smaller";
+  report_wait(fmt::format("this run {}; {}. Ctrl+C ends it", run->words(), way_out));
 }
 
 engine::Result<LinkEvent> WorkerSession::perform(

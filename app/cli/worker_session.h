@@ -16,6 +16,7 @@
 #include "app/protocol/waiting_link.h"
 #include "app/protocol/worker_command.h"
 #include "engine/model/error.h"
+#include "profiling/compare/sweep_points.h"
 
 namespace app::cli {
 
@@ -92,6 +93,11 @@ class WorkerSession {
   /// What was measured names input files as the order did.
   void name_files_as_here(LinkEvent& event) const;
 
+  /// Says on stderr how long the run will take, if that is long, and how it becomes shorter. Until
+  /// the next call, a step's time without progress is not reported. `measured`: runs of this
+  /// worker.
+  void announce(const engine::RunRequest& request, const profiling::RunList& measured = {});
+
   /// Sends the order and waits, with its progress on stderr.
   engine::Result<LinkEvent> perform(Task order,
                                     const std::function<bool(const LinkEvent&)>& wanted);
@@ -110,6 +116,7 @@ class WorkerSession {
   WorkerHello hello_;
   std::shared_ptr<RemoteMachine> machine_;  // null = files are not sent
   const double limit_seconds_;
+  double quiet_seconds_ = 0.0;      // a step of the present run may take so long; 0 = as usual
   std::uint64_t dropped_logs_ = 0;  // already reported
   ProgressBar progress_;
   WaitingLink link_;

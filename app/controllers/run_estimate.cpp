@@ -147,4 +147,34 @@ std::string about(double seconds) {
   return fmt::format("about {:.0f} h", seconds / kHour);
 }
 
+std::optional<LongRun> long_run(
+    const engine::RunRequest& requested,
+    const std::function<const BackendOffer*(engine::GemmBackend)>& offers,
+    const std::vector<std::shared_ptr<const profiling::RecordedRun>>& runs) {
+  // What the worker will run: without a device, a recorded request for one runs on its CPU.
+  engine::RunRequest request = requested;
+  const BackendOffer* offer = offers(request.backend);
+  if (offer == nullptr || !offer->available) {
+    request.backend = engine::GemmBackend::CpuReference;
+    offer = offers(request.backend);
+  }
+  if (offer == nullptr) return std::nullopt;
+  const WorkRate rate = work_rate(runs, request.backend, offer->device.name);
+  const double seconds = estimated_seconds(request, rate);
+  if (seconds <= kLongRun_s) return std::nullopt;
+  engine::RunRequest shrunk = shrunk_to_fit(request, rate);
+  const double shrunk_seconds = estimated_seconds(shrunk, rate);
+  shrunk.backend = requested.backend;
+  return LongRun{.request = requested,
+                 .shrunk = std::move(shrunk),
+                 .seconds = seconds,
+                 .shrunk_seconds = shrunk_seconds,
+                 .step_seconds = step_seconds(request, rate),
+                 .source = rate.source};
+}
+
+std::string LongRun::words() const {
+  return fmt::format("takes {} here ({})", about(seconds), source);
+}
+
 }  // namespace app

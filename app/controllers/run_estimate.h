@@ -2,10 +2,13 @@
 // and a smaller request that takes a few seconds. No I/O: the splits are taken to be equal.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/protocol/worker_link.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
 
@@ -40,14 +43,26 @@ engine::RunRequest shrunk_to_fit(engine::RunRequest request, const WorkRate& rat
 /// "about 2 h", "about 90 s"
 std::string about(double seconds);
 
-/// A run that waits for an answer.
+/// A run of more than kLongRun_s, and what it would be if it were smaller.
 struct LongRun {
   engine::RunRequest request;
   engine::RunRequest shrunk;
   double seconds = 0.0;
   double shrunk_seconds = 0.0;
+  double step_seconds = 0.0;  // of the request: that long it can be silent
   std::string source;
+
+  /// "takes about 2 h here (nothing was measured here yet)"
+  std::string words() const;
+  /// Shrinking is worth an offer.
+  bool shrinks() const { return shrunk_seconds < 0.5 * seconds; }
 };
+/// None: it is no long run, or no worker can tell. A worker without the request's device runs it on
+/// its CPU. `offers`: what its worker has for a backend; null = nothing.
+std::optional<LongRun> long_run(
+    const engine::RunRequest& request,
+    const std::function<const BackendOffer*(engine::GemmBackend)>& offers,
+    const std::vector<std::shared_ptr<const profiling::RecordedRun>>& runs);
 enum class LongRunAnswer { Run, Shrink, Drop };
 
 }  // namespace app

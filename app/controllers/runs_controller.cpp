@@ -93,22 +93,10 @@ void RunsController::submit() {
 bool RunsController::may_take_its_time() {
   long_run_.reset();
   if (wanted_ == state.requested) return true;
-  // What the worker will run: without a device, a recorded request for one runs on its CPU.
-  engine::RunRequest request = state.requested;
-  const BackendOffer* offer = link.offer(request.backend);
-  if (offer == nullptr || !offer->available) {
-    request.backend = engine::GemmBackend::CpuReference;
-    offer = link.offer(request.backend);
-  }
-  if (offer == nullptr) return true;
-  const WorkRate rate = work_rate(state.live_results().runs, request.backend, offer->device.name);
-  const double seconds = estimated_seconds(request, rate);
-  if (seconds <= kLongRun_s) return true;
-  engine::RunRequest shrunk = shrunk_to_fit(request, rate);
-  const double shrunk_seconds = estimated_seconds(shrunk, rate);
-  shrunk.backend = state.requested.backend;
-  long_run_ = {state.requested, std::move(shrunk), seconds, shrunk_seconds, rate.source};
-  return false;
+  long_run_ = app::long_run(
+      state.requested, [this](engine::GemmBackend backend) { return link.offer(backend); },
+      state.live_results().runs);
+  return !long_run_;
 }
 
 void RunsController::answer(LongRunAnswer answer) {

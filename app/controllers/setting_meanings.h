@@ -136,7 +136,7 @@ inline constexpr SettingAbout kSettings[] = {
     {"expert_layer.recompute_activation", SettingGroup::Step,
      "Backward computes A again from H, so forward does not save it"},
     {"expert_layer.top_k", SettingGroup::Step,
-     "Include token permutation (top-k): permute, un-permute with probabilities, and their "
+     "Include token permutation (top-k): permute, unpermute with probabilities, and their "
      "gradients are part of the step. 0 = input already permuted"},
     {"products.passes", SettingGroup::Step,
      "Forward: Y = X W^T. Backward: dX = dY W and dW = dY^T X, from what a forward step has saved. "

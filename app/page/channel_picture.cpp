@@ -44,7 +44,10 @@ SvgPicture channel_picture(const engine::ChannelStatistics& channels, std::strin
     const double y = frame.y(std::log2(columns.median_amax));
     picture.line({frame.inner().x, y}, {frame.inner().right(), y},
                  {.stroke = kSvgDim, .dashes = "4 3"});
-    picture.text({frame.inner().x + 4.0, y + kSvgTextSize + 2.0}, "median", {.color = kSvgDim});
+    // Below the line, where there is less to cover, unless that is outside the axes.
+    const double below = y + kSvgTextSize + 2.0;
+    picture.text({frame.inner().x + 4.0, below < frame.inner().bottom() ? below : y - 4.0},
+                 "median", {.color = kSvgDim});
   }
   if (columns.outliers == 0) return picture;
   for (std::size_t i = 0; i < std::min(columns.largest.size(), kNamed); ++i) {

@@ -24,12 +24,17 @@ constexpr std::string_view kHead = R"(<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <style>
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 74rem; margin: 2rem auto; padding: 0 1rem;
        color: var(--text); background: var(--page); }
+p, ul, figcaption, dl { max-width: 60rem; }
 h1, h2, h3, h4 { line-height: 1.25; margin: 1.6em 0 0.5em; }
 table { border-collapse: collapse; margin: 0.8em 0; font-size: 13px; display: block; overflow-x: auto; }
-th, td { padding: 2px 10px; text-align: right; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child { text-align: left; }
+th, td { padding: 2px 8px; text-align: right; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
+td { white-space: nowrap; }
+th { vertical-align: bottom; }
+th.w, td.w { text-align: left; white-space: normal; }
+td.w { min-width: 5em; }
+td.w:first-child { min-width: 11em; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; font-size: 13px; }
 dt { opacity: 0.7; }
 dd { margin: 0; overflow-wrap: anywhere; }
@@ -182,10 +187,14 @@ void HtmlPage::list(std::span<const std::string> items) {
 void HtmlPage::contents(std::span<const Link> links) {
   if (links.empty()) return;
   std::string list = "<ul>\n";
-  for (const Link& link : links) {
-    list += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", text(link.anchor), text(link.title));
+  for (const Link& one : links) {
+    list += fmt::format("<li>{}</li>\n", this->link(one.anchor, text(one.title)));
   }
   append(list + "</ul>\n");
+}
+
+std::string HtmlPage::link(std::string_view anchor, const std::string& escaped_words) const {
+  return fmt::format("<a href=\"#{}\">{}</a>", text(anchor), escaped_words);
 }
 
 void HtmlPage::facts(const std::vector<Row>& facts) {
@@ -200,20 +209,30 @@ void HtmlPage::facts(const std::vector<Row>& facts) {
   append(list + "</dl>\n");
 }
 
-void HtmlPage::table(const Row& header, const std::vector<Row>& rows, const Row& meanings) {
+void HtmlPage::table(const std::vector<PageColumn>& columns, const std::vector<Row>& rows,
+                     std::span<const std::string> anchors) {
   if (rows.empty()) return;
+  const auto cell_class = [&columns](std::size_t column) {
+    return columns[column].words ? std::string_view(" class=\"w\"") : std::string_view();
+  };
   std::string top = "<table>\n<tr>";
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    const bool meant = i < meanings.size() && !meanings[i].empty();
-    top += meant ? fmt::format("<th title=\"{}\">", text(meanings[i])) : std::string("<th>");
-    top += text(header[i]) + "</th>";
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string& meaning = columns[i].meaning;
+    top += fmt::format("<th{}{}>{}</th>", cell_class(i),
+                       meaning.empty() ? "" : fmt::format(" title=\"{}\"", text(meaning)),
+                       text(columns[i].heading));
   }
   top += "</tr>\n";
   if (!has_room(top.size() + 8192)) return append(top);
   body_ += top;
-  for (const Row& row : rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
     std::string line = "<tr>";
-    for (const std::string& one : row) line += "<td>" + text(one) + "</td>";
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      std::string words = text(rows[row][i]);
+      if (i == 0 && row < anchors.size() && !anchors[row].empty())
+        words = link(anchors[row], words);
+      line += fmt::format("<td{}>{}</td>", cell_class(i), words);
+    }
     append(line + "</tr>\n");
   }
   body_ += "</table>\n";

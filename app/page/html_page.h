@@ -18,8 +18,9 @@ namespace app {
 /// The largest page that is made; what would exceed it is left out, and the page says so.
 inline constexpr std::size_t kMaxPageBytes = 5 * 1000 * 1000;
 
-/// Rows of a table that are shown.
+/// Rows of a table that are shown, and above which it is folded.
 inline constexpr std::size_t kMaxPageRows = 64;
+inline constexpr std::size_t kOpenPageRows = 20;
 
 /// Something that is known to be private, because it comes from a field that says so.
 struct PrivateValue {
@@ -55,12 +56,17 @@ class HtmlPage {
   void contents(std::span<const Link> links);
   /// Labels and their texts, one below the other.
   void facts(const std::vector<Row>& facts);
-  /// Left-aligns the first column; the rest are numbers. `meanings`: of the columns, in sentences
-  /// that a pointer over the heading shows.
-  void table(const Row& header, const std::vector<Row>& rows, const Row& meanings = {});
-  /// With its title before it and its note behind; a folded one is in details(). At most
+  struct PageColumn {
+    std::string heading{};
+    std::string meaning{};  // in a sentence that a pointer over the heading shows
+    bool words = false;     // on the left, and may be broken into lines; numbers are not
+  };
+  /// `anchors`: where the first cell of each row leads to; fewer than rows, or empty, for no link.
+  void table(const std::vector<PageColumn>& columns, const std::vector<Row>& rows,
+             std::span<const std::string> anchors = {});
+  /// With its title before it and its note behind; a long or folded one is in details(). At most
   /// kMaxPageRows rows: charts have all.
-  void table(const profiling::Table& table);
+  void table(const profiling::Table& table, std::span<const std::string> anchors = {});
   /// All that there is to say; `deeper`: added to the levels of its headings.
   /// `pictures`: writes what belongs after the first facts.
   void document(const profiling::Document& document, int deeper = 0,
@@ -80,6 +86,8 @@ class HtmlPage {
   std::string finish() const;
 
  private:
+  /// To a heading of this page.
+  std::string link(std::string_view anchor, const std::string& escaped_words) const;
   std::string public_text(std::string_view words) const;
   static std::string escaped(std::string_view words);
   /// Nothing if the page has no room for it; room for the ends of what is open is kept.

@@ -15,7 +15,7 @@ namespace app {
 namespace {
 
 constexpr double kTensorWidth = 110;
-constexpr double kKernelWidth = 138;
+constexpr double kKernelWidth = 148;
 constexpr double kGapX = 14;
 constexpr double kGapY = 22;
 constexpr double kMargin = 4;

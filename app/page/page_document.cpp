@@ -6,6 +6,7 @@
 
 #include "app/page/html_page.h"
 #include "app/page/svg_chart.h"
+#include "engine/model/counted.h"
 
 namespace app {
 namespace {
@@ -57,23 +58,28 @@ class PageWriter {
 
 }  // namespace
 
-void HtmlPage::table(const profiling::Table& table) {
+void HtmlPage::table(const profiling::Table& table, std::span<const std::string> anchors) {
   profiling::ShownTable rows = profiling::shown_table(table, kMaxPageRows);
   if (rows.rows.empty() || rows.columns.empty()) return;
+  const std::size_t count = rows.rows.size() + rows.left_out;
   const auto write = [&] {
-    Row header;
-    Row meanings;
+    std::vector<PageColumn> columns;
     for (const profiling::Column* column : rows.columns) {
-      header.push_back(column->heading());
-      meanings.emplace_back(column->tooltip);
+      columns.push_back(
+          {.heading = column->heading(), .meaning = column->tooltip, .words = !column->numeric()});
     }
-    this->table(header, rows.rows, meanings);
+    this->table(columns, rows.rows, anchors);
     if (rows.left_out > 0) paragraph(fmt::format("{} more rows", rows.left_out));
     paragraph(table.note);
   };
-  if (table.folded) {
-    details(fmt::format("{} ({} of {})", table.title, rows.rows.size(),
-                        rows.rows.size() + rows.left_out),
+  // Links must be in view.
+  const bool folded = table.folded || (count > kOpenPageRows && anchors.empty());
+  if (folded) {
+    std::string title = table.title.empty() ? "Table" : table.title;
+    if (title.ends_with(':')) title.pop_back();
+    details(fmt::format("{} ({})", title,
+                        rows.left_out == 0 ? engine::counted(count, "row")
+                                           : fmt::format("{} of {} rows", rows.rows.size(), count)),
             write);
     return;
   }

@@ -13,6 +13,7 @@
 #include "app/doctor/report_document.h"
 #include "app/page/html_page.h"
 #include "app/page/run_pictures.h"
+#include "app/page/series_pictures.h"
 #include "app/page/visit_pictures.h"
 #include "engine/input/value_json.h"
 #include "engine/model/counted.h"
@@ -44,7 +45,8 @@ void write_run(const profiling::NamedRun& named, bool with_paths, HtmlPage& page
 }
 
 void write_comparison(const profiling::RecordedComparison& recorded, HtmlPage& page) {
-  page.document(profiling::comparison_document(recorded));
+  page.document(profiling::comparison_document(recorded), 0,
+                [&] { write_series_pictures(recorded, page); });
 }
 
 void write_visit(const profiling::RecordedVisit& recorded, HtmlPage& page) {
@@ -85,17 +87,20 @@ std::vector<Section> sections_of(const PageContent& content, bool with_paths, Ht
   return sections;
 }
 
-void write_sections(const std::vector<Section>& sections, HtmlPage& page) {
-  const auto anchor = [](std::size_t i) { return fmt::format("section-{}", i + 1); };
-  if (sections.size() > 1) {
+std::string anchor_of(std::size_t section) { return fmt::format("section-{}", section + 1); }
+
+/// `linked`: sections, from the first, that the table of runs leads to.
+void write_sections(const std::vector<Section>& sections, std::size_t linked, HtmlPage& page) {
+  if (sections.size() > 1 && sections.size() > linked) {
     std::vector<HtmlPage::Link> links;
-    for (std::size_t i = 0; i < sections.size(); ++i)
-      links.push_back({anchor(i), sections[i].title});
-    page.paragraph("On this page:");
+    for (std::size_t i = linked; i < sections.size(); ++i) {
+      links.push_back({anchor_of(i), sections[i].title});
+    }
+    page.paragraph(linked > 0 ? "Also on this page:" : "On this page:");
     page.contents(links);
   }
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    page.heading(2, sections[i].title, anchor(i));
+    page.heading(2, sections[i].title, anchor_of(i));
     page.paragraph(profiling::date_text(sections[i].wall_clock_ms));
     sections[i].write();
   }
@@ -118,11 +123,18 @@ void write_introduction(const PageContent& content, HtmlPage& page) {
   if (!devices.empty()) {
     page.paragraph(fmt::format("Measured on {}.", fmt::join(devices, " and ")));
   }
-  page.paragraph(fmt::format("It has {}, {} and {}.", engine::counted(content.runs.size(), "run"),
-                             engine::counted(content.comparisons.size(), "comparison of recipes",
-                                             "comparisons of recipes"),
-                             engine::counted(content.visits.size(), "visit to the graph doctor",
-                                             "visits to the graph doctor")));
+  std::vector<std::string> parts;
+  const auto count = [&parts](std::size_t number, const char* one, const char* several) {
+    if (number > 0) parts.push_back(engine::counted(number, one, several));
+  };
+  count(content.runs.size(), "run", "runs");
+  count(content.comparisons.size(), "comparison of recipes", "comparisons of recipes");
+  count(content.visits.size(), "visit to the graph doctor", "visits to the graph doctor");
+  if (parts.empty()) return page.paragraph("The recording is empty.");
+  const std::string last = parts.back();
+  parts.pop_back();
+  page.paragraph(parts.empty() ? fmt::format("It has {}.", last)
+                               : fmt::format("It has {} and {}.", fmt::join(parts, ", "), last));
 }
 
 bool is_path(std::string_view field) {
@@ -173,12 +185,17 @@ std::string recording_page(const PageContent& content, const std::string& title,
         "The recording may be incomplete: runs may be missing from it and from this page. " +
         (with_paths ? content.doubt : "Whoever opens the recording is told why."));
   }
-  page.table(profiling::runs_table(runs));
+  const std::vector<Section> sections = sections_of(content, with_paths, page);
+  std::vector<std::string> anchors;  // a single section needs no link: it follows
+  for (std::size_t i = 0; sections.size() > 1 && i < std::min(runs.size(), kFullRuns); ++i) {
+    anchors.push_back(anchor_of(i));
+  }
+  page.table(profiling::runs_table(runs), anchors);
   if (runs.size() > kFullRuns) {
     page.paragraph(
         fmt::format("{} more runs are not shown in full on this page.", runs.size() - kFullRuns));
   }
-  write_sections(sections_of(content, with_paths, page), page);
+  write_sections(sections, anchors.size(), page);
   return page.finish();
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "app/page/channel_picture.h"
 #include "app/page/layer_drawing.h"
 #include "app/page/scale_map_picture.h"
@@ -12,9 +14,14 @@
 namespace app {
 namespace {
 
-void write_operands(const engine::RunResult& result, HtmlPage& page) {
+bool has_pictures(const engine::TensorResult& tensor) {
+  return tensor.quantization &&
+         (tensor.quantization->scale_map.rows > 0 || tensor.quantization->channels);
+}
+
+void write_each_operand(const engine::RunResult& result, HtmlPage& page) {
   for (const engine::TensorResult& one : result.tensors) {
-    if (!one.quantization) continue;
+    if (!has_pictures(one)) continue;
     const engine::ScaleMap& map = one.quantization->scale_map;
     const std::string title = fmt::format("{}: where its scales are large",
                                           engine::tensor_symbol(result.effective.step, one.tensor));
@@ -27,6 +34,19 @@ void write_operands(const engine::RunResult& result, HtmlPage& page) {
     page.picture(channel_picture(*channels, columns), columns,
                  profiling::channels_text(channels->columns, profiling::ChannelAxis::Columns));
   }
+}
+
+/// Folded: they are many, and for readers who look for outliers.
+void write_operands(const engine::RunResult& result, HtmlPage& page) {
+  std::string symbols;
+  for (const engine::TensorResult& one : result.tensors) {
+    if (!has_pictures(one)) continue;
+    symbols += fmt::format("{}{}", symbols.empty() ? "" : ", ",
+                           engine::tensor_symbol(result.effective.step, one.tensor));
+  }
+  if (symbols.empty()) return;
+  page.details("Maps of the scales, and the columns with outliers: " + symbols,
+               [&] { write_each_operand(result, page); });
 }
 
 }  // namespace

@@ -140,14 +140,16 @@ class TopologyDrawing {
  public:
   explicit TopologyDrawing(const Subject& subject)
       : subject_(subject), layout_(lay_out(subject.snapshot())) {
-    constexpr double kLargest = 20.0;  // of the height of a box
-    scale_ = std::min(kLargest, (kWidestPicture - 2 * kMargin) /
+    constexpr double kTallest = 20.0;  // of a box
+    constexpr double kAcross = 32.0;   // a title of 35 characters fits into a box
+    across_ = std::min(kAcross, (kWidestPicture - 2 * kMargin) /
                                     std::max(static_cast<double>(layout_.width), 1.0));
+    scale_ = std::min(kTallest, across_);
   }
 
   SvgPicture draw() {
     SvgPicture picture(
-        std::max(scale_ * static_cast<double>(layout_.width) + 2 * kMargin, kSvgWidth),
+        std::max(across_ * static_cast<double>(layout_.width) + 2 * kMargin, kSvgWidth),
         scale_ * static_cast<double>(layout_.height) + 2 * kMargin + kLegend, "The captured graph");
     for (const profiling::SnapshotEdge& edge : subject_.snapshot().edges) add_edge(picture, edge);
     for (std::size_t node = 0; node < layout_.places.size(); ++node) {
@@ -163,8 +165,8 @@ class TopologyDrawing {
 
   SvgBox box_of(int node) const {
     const GraphLayout::Place& place = layout_.places[static_cast<std::size_t>(node)];
-    const double width = scale_ * static_cast<double>(GraphLayout::kBoxWidth);
-    return {.x = kMargin + scale_ * static_cast<double>(place.x) - 0.5 * width,
+    const double width = across_ * static_cast<double>(GraphLayout::kBoxWidth);
+    return {.x = kMargin + across_ * static_cast<double>(place.x) - 0.5 * width,
             .y = kMargin + kLegend + scale_ * (static_cast<double>(place.y) - 0.5),
             .width = width,
             .height = scale_};
@@ -226,7 +228,8 @@ class TopologyDrawing {
 
   const Subject& subject_;
   GraphLayout layout_;
-  double scale_ = 1.0;
+  double across_ = 1.0;  // pixels of a unit of the layout
+  double scale_ = 1.0;   // the same from top to bottom
 };
 
 // ---- Memory ------------------------------------------------------------------------------------

@@ -78,12 +78,12 @@ constexpr BoxPlan kBoxes[] = {
     {"activation", "activation", {3, 2}, Stage::Activation},
     {"down", "down projection", {5, 2}},
     {"down_backward", "dA and dWdown", {5, 3}},
-    {"activation_backward", "activation, backward", {3, 3}, Stage::Activation},
+    {"activation_backward", "activation backward", {3, 3}, Stage::Activation},
     {"up_backward", "dX and dWup", {1, 3}},
     {"permute", "permute", {0, 1}, Stage::Permute},
-    {"unpermute", "un-permute", {6, 1}, Stage::Unpermute},
+    {"unpermute", "unpermute", {6, 1}, Stage::Unpermute},
     {"permute_backward", "permute", {6, 4}, Stage::Permute},
-    {"unpermute_backward", "un-permute", {0, 4}, Stage::Unpermute},
+    {"unpermute_backward", "unpermute", {0, 4}, Stage::Unpermute},
 };
 
 constexpr const BoxPlan& plan_of(Box box) { return kBoxes[static_cast<std::size_t>(box)]; }

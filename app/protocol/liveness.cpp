@@ -102,7 +102,9 @@ std::string WaitReporter::describe(Silence silence, const LinkStatus& status) {
 
 std::optional<std::string> WaitReporter::word(const LinkStatus& status) {
   const std::optional<Silence> silence = silence_of(status);
-  if (!silence || !reported_.insert(*silence).second) return std::nullopt;
+  if (!silence) return std::nullopt;
+  if (*silence == Silence::Progress && status.seconds_still < quiet_seconds_) return std::nullopt;
+  if (!reported_.insert(*silence).second) return std::nullopt;
   const std::string limit =
       limit_seconds_ > 0
           ? fmt::format("given up after {:g} s without progress (--timeout)", limit_seconds_)

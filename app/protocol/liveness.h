@@ -3,6 +3,7 @@
 // thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -68,8 +69,10 @@ class WaitReporter {
 
   /// `limit_seconds` may pass without a pulse, progress or part of an answer; 0 = no limit. An
   /// order may take any time in total.
-  explicit WaitReporter(double limit_seconds)
-      : limit_seconds_(limit_seconds > 0 ? limit_seconds : 0) {}
+  /// `quiet_seconds`: a run that is known to be long may make no progress for so long unreported.
+  explicit WaitReporter(double limit_seconds, double quiet_seconds = kNoticeSeconds)
+      : limit_seconds_(limit_seconds > 0 ? limit_seconds : 0),
+        quiet_seconds_(std::max(quiet_seconds, kNoticeSeconds)) {}
 
   /// A sentence once kNoticeSeconds have passed, once for each kind of silence.
   std::optional<std::string> word(const LinkStatus& status);
@@ -82,6 +85,7 @@ class WaitReporter {
   static std::string describe(Silence silence, const LinkStatus& status);
 
   double limit_seconds_;
+  double quiet_seconds_;
   std::set<Silence> reported_;
 };
 

@@ -31,6 +31,14 @@ bool is_number_field(std::string_view field) {
           leaf.type->kind == engine::Kind::Real);
 }
 
+bool is_listed_field(std::string_view field) {
+  const engine::RunRequest request;
+  const engine::FoundLeaf leaf = leaf_of(field, request);
+  return is_number_field(field) ||
+         (leaf.field != nullptr &&
+          (leaf.type->kind == engine::Kind::Enum || leaf.type->kind == engine::Kind::Bool));
+}
+
 engine::Result<NumberAxis> read_axis(std::string_view field, std::string_view text,
                                      std::string_view name) {
   const auto refuse = [name](std::string_view what) {
@@ -44,7 +52,9 @@ engine::Result<NumberAxis> read_axis(std::string_view field, std::string_view te
         engine::set_leaf(engine::kType<engine::RunRequest>, &request, axis.field, word);
     const engine::FoundLeaf leaf = leaf_of(axis.field, request);
     if (!read || !engine::number_flaw(*leaf.type, leaf.value, leaf.field->rules).empty()) {
-      return refuse(fmt::format("lists '{}'; every value must be {}", word,
+      const bool choice = leaf.type->kind == engine::Kind::Enum;
+      return refuse(fmt::format("lists '{}'{}; every value must be {}{}", word,
+                                engine::nearest_name(*leaf.type, word), choice ? "one of " : "",
                                 engine::expected_text(*leaf.type, leaf.field->rules)));
     }
     std::string value = engine::text_of(*leaf.type, leaf.value);

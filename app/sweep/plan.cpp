@@ -65,7 +65,8 @@ std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
     label += fmt::format(", {}", engine::name_of(request.routing.distribution));
   }
   for (const NumberAxis& axis : axes.numbers) {
-    if (axis.values.size() < 2) continue;
+    const bool said = axis.field == "recipe.scaling" || axis.field == "recipe.pow2_scales";
+    if (axis.values.size() < 2 || said) continue;
     label += fmt::format(", {} {}", short_name(axis.field), text_in(request, axis.field));
   }
   return label;

@@ -88,7 +88,7 @@ class ExpertLayerStep final : public DeviceStep {
   GroupedStep& up() { return *up_; }
   /// Null where the step begins at rows.
   const TokenPermutation* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
-  /// Whether launches permute and un-permute; on by default. Without, a launch
+  /// Whether launches permute and unpermute; on by default. Without, a launch
   /// computes from the rows of X and dY that the last one with it made.
   void permute_tokens(bool permutes) { permutes_ = permutes; }
   const void* x_tokens() const { return x_tokens_; }    // Xt

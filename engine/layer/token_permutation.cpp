@@ -138,7 +138,7 @@ Status TokenPermutation::unpermute(int layer, const void* rows_of_y, cudaStream_
                                         .probabilities = probabilities_.as<float>(),
                                         .output = y_tokens_.data() + layer * token_bytes()},
                                        ours(stream)),
-                    "Launching the un-permute kernel");
+                    "Launching the unpermute kernel");
 }
 
 Status TokenPermutation::permute_gradient(int layer, const void* gradient, const void* rows_of_y,
@@ -158,7 +158,7 @@ Status TokenPermutation::permute_gradient(int layer, const void* gradient, const
            .permuted = rows_of_y,
            .probability_gradient = probability_gradients_.as<float>() + layer * copies()},
           ours(stream)),
-      "Launching the gradient kernel of un-permute");
+      "Launching the gradient kernel of unpermute");
 }
 
 Status TokenPermutation::unpermute_gradient(int layer, const void* rows_of_dx, cudaStream_t stream,
@@ -173,7 +173,7 @@ Status TokenPermutation::unpermute_gradient(int layer, const void* rows_of_dx, c
                                         .input = rows_of_dx,
                                         .output = dx_tokens_.data() + layer * token_bytes()},
                                        ours(stream)),
-                    "Launching the un-permute kernel");
+                    "Launching the unpermute kernel");
 }
 
 const void* TokenPermutation::y_tokens(int layer) const {

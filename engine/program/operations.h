@@ -35,7 +35,7 @@ enum class OperationKind : std::uint8_t {
 };
 
 struct OperationTraits {
-  /// Before what it writes: "un-permute dXt"; of graph nodes, kernel records and tables.
+  /// Before what it writes: "unpermute dXt"; of graph nodes, kernel records and tables.
   std::string_view name;
   /// Of an explanation. sentence_of() (engine/program/explain.cpp) lists what stands in braces.
   std::string_view sentence;
@@ -109,8 +109,8 @@ inline constexpr std::array<OperationTraits,
          .sentence = "{db} = sum of {dy}'s rows{summed}",
          .stage = Stage::Bias,
          .backward = true},
-        {.name = "un-permute",
-         .sentence = "un-permute rows of Y to Yt",
+        {.name = "unpermute",
+         .sentence = "unpermute rows of Y to Yt",
          .stage = Stage::Unpermute,
          .by_expert = false,
          .rated = true},
@@ -120,8 +120,8 @@ inline constexpr std::array<OperationTraits,
          .by_expert = false,
          .backward = true,
          .rated = true},
-        {.name = "un-permute",
-         .sentence = "un-permute rows of dX to dXt",
+        {.name = "unpermute",
+         .sentence = "unpermute rows of dX to dXt",
          .stage = Stage::Unpermute,
          .by_expert = false,
          .backward = true,

@@ -3,9 +3,9 @@
 // and the explanation that a person reads all follow from it.
 //
 //   expert layer, forward      fill arrays · permute · quantize X · for every layer:
-//                              quantize Wup · H · A · quantize A, Wdown · Y · un-permute
+//                              quantize Wup · H · A · quantize A, Wdown · Y · unpermute
 //   expert layer, backward     permute dY · quantize dY · for every layer, last first:
-//                              dA · dH · quantize dH · dX · un-permute · dWdown · dWup
+//                              dA · dH · quantize dH · dX · unpermute · dWdown · dWup
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Permute and un-permute on the device. Both walk the tokens, not the rows: a token is read once
+// Permute and unpermute on the device. Both walk the tokens, not the rows: a token is read once
 // however many copies it has, and the sum over its copies stays in registers. A warp takes a part
 // of a row, eight elements per lane and step; parts are independent of each other and of the grid.
 #include "kernels/common/group_search.cuh"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "profiling/document/table.h"
+#include "profiling/document/underflow_words.h"
 
 namespace profiling {
 
@@ -31,11 +32,6 @@ inline Column if_wide(std::string title, Measure measure = Measure::Words,
                       const char* tooltip = "") {
   return column({}, measure, std::move(title), tooltip, ColumnUse::WidePeople);
 }
-
-/// What "underflowed" counts, for tables and cards alike.
-inline constexpr const char* kUnderflowMeaning =
-    "Elements that were not zero and became zero. Of NVFP4 columnwise they are counted after its "
-    "Hadamard transform is undone, which leaves few exact zeros: not to be compared with rowwise";
 
 /// NaN is missing.
 inline Cell known(double value) { return std::isnan(value) ? Cell() : Cell(value); }

@@ -1,6 +1,7 @@
 // Tables of what each recipe does to the same operand.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -159,69 +160,77 @@ Table comparison_table(const RecordedComparison& recorded,
               "between them"),
        for_files("copy_median_ns", Measure::Time), for_files("copy_bytes", Measure::Bytes)});
   if (direction) columns.insert(columns.begin() + kBehindSnr, lost_snr_column());
+  const auto transformed = [&recorded](const QuantizationReport& report) {
+    return report.refused.empty() && has_transformed_codes(report.recipe,
+                                                           recorded.comparison.request.weights
+                                                               ? engine::OperandRole::Weights
+                                                               : engine::OperandRole::Activations,
+                                                           report.columnwise);
+  };
   const std::size_t count = columns.size();
-  return {.name = "comparisons",
-          .columns = std::move(columns),
-          .rows =
-              [&recorded, direction, count](const RowSink& sink) {
-                const engine::RecipeComparison& comparison = recorded.comparison;
-                if (comparison.request.series) return;  // series_table()
-                const char* const operand = comparison.request.weights     ? "W"
-                                            : comparison.request.gradients ? "dY"
-                                                                           : "X";
-                for (const QuantizationReport& report : comparison.reports) {
-                  if (direction && report.columnwise != direction->columnwise) continue;
-                  const std::string name =
-                      engine::recipe_name(report.recipe, comparison.request.weights);
-                  Row row{.cells = cells_of(recorded.wall_clock_ms, operand, comparison.device.name,
-                                            recipe_title(report.recipe), name,
-                                            engine::name_of(report.recipe.scaling),
-                                            report.columnwise ? "columnwise" : "rowwise"),
-                          .full_name = facts_text(report, name)};
-                  if (!report.refused.empty()) {
-                    if (direction) {
-                      row.cells[4] = toned(worded(name, name + ": " + report.refused), Tone::Dim);
-                    }
-                    row.cells.emplace_back(report.refused);
-                    row.cells.resize(count);
-                    sink(row);
-                    continue;
-                  }
-                  const engine::OperandStatistics& statistics = report.statistics;
-                  const auto elements = static_cast<double>(statistics.elements);
-                  const auto share = [elements](std::uint64_t part) {
-                    return worded(alarming(part), share_text(static_cast<double>(part), elements));
-                  };
-                  const double ns =
-                      report.times_ns.empty() ? kNaN : engine::median_of(report.times_ns);
-                  const bool compared = statistics.left_out() < statistics.elements;
-                  const auto add = [&row](auto&&... cells) {
-                    (row.cells.emplace_back(std::forward<decltype(cells)>(cells)), ...);
-                  };
-                  add(Cell(), statistics.elements, snr_cell(statistics),
-                      known(statistics.median_block_snr_db), report.max_relative_error,
-                      compared ? Cell(report.max_ulp) : Cell(), share(statistics.saturated),
-                      share(statistics.underflowed), share(statistics.lost), statistics.undefined);
-                  add_waste_cells(row.cells, report.waste);
-                  add(known(8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
-                            elements),
-                      report.code_bytes, report.scale_bytes, report.moved_bytes, known(ns),
-                      known(against_copy(comparison, static_cast<double>(report.moved_bytes), ns)),
-                      comparison.copy_times_ns.empty()
-                          ? Cell()
-                          : Cell(engine::median_of(comparison.copy_times_ns)),
-                      comparison.copy_bytes);
-                  if (direction) {
-                    const double reference = direction->reference == nullptr
-                                                 ? kNaN
-                                                 : direction->reference->statistics.snr_db;
-                    row.cells.insert(row.cells.begin() + kBehindSnr,
-                                     lost_snr_cell(lost_snr(reference, statistics.snr_db)));
-                  }
-                  sink(row);
+  return {
+      .name = "comparisons",
+      .columns = std::move(columns),
+      .rows =
+          [&recorded, direction, count](const RowSink& sink) {
+            const engine::RecipeComparison& comparison = recorded.comparison;
+            if (comparison.request.series) return;  // series_table()
+            const char* const operand = comparison.request.weights     ? "W"
+                                        : comparison.request.gradients ? "dY"
+                                                                       : "X";
+            for (const QuantizationReport& report : comparison.reports) {
+              if (direction && report.columnwise != direction->columnwise) continue;
+              const std::string name =
+                  engine::recipe_name(report.recipe, comparison.request.weights);
+              Row row{.cells = cells_of(recorded.wall_clock_ms, operand, comparison.device.name,
+                                        recipe_title(report.recipe), name,
+                                        engine::name_of(report.recipe.scaling),
+                                        report.columnwise ? "columnwise" : "rowwise"),
+                      .full_name = facts_text(report, name)};
+              if (!report.refused.empty()) {
+                if (direction) {
+                  row.cells[4] = toned(worded(name, name + ": " + report.refused), Tone::Dim);
                 }
-              },
-          .only_with_rows = true};
+                row.cells.emplace_back(report.refused);
+                row.cells.resize(count);
+                sink(row);
+                continue;
+              }
+              const engine::OperandStatistics& statistics = report.statistics;
+              const auto elements = static_cast<double>(statistics.elements);
+              const auto share = [elements](std::uint64_t part) {
+                return worded(alarming(part), share_text(static_cast<double>(part), elements));
+              };
+              const double ns = report.times_ns.empty() ? kNaN : engine::median_of(report.times_ns);
+              const bool compared = statistics.left_out() < statistics.elements;
+              const auto add = [&row](auto&&... cells) {
+                (row.cells.emplace_back(std::forward<decltype(cells)>(cells)), ...);
+              };
+              add(Cell(), statistics.elements, snr_cell(statistics),
+                  known(statistics.median_block_snr_db), report.max_relative_error,
+                  compared ? Cell(report.max_ulp) : Cell(), share(statistics.saturated),
+                  share(statistics.underflowed), share(statistics.lost), statistics.undefined);
+              add_waste_cells(row.cells, report.waste);
+              add(known(8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
+                        elements),
+                  report.code_bytes, report.scale_bytes, report.moved_bytes, known(ns),
+                  known(against_copy(comparison, static_cast<double>(report.moved_bytes), ns)),
+                  comparison.copy_times_ns.empty()
+                      ? Cell()
+                      : Cell(engine::median_of(comparison.copy_times_ns)),
+                  comparison.copy_bytes);
+              if (direction) {
+                const double reference = direction->reference == nullptr
+                                             ? kNaN
+                                             : direction->reference->statistics.snr_db;
+                row.cells.insert(row.cells.begin() + kBehindSnr,
+                                 lost_snr_cell(lost_snr(reference, statistics.snr_db)));
+              }
+              sink(row);
+            }
+          },
+      .note = std::ranges::any_of(recorded.comparison.reports, transformed) ? underflow_note() : "",
+      .only_with_rows = true};
 }
 
 Table recipe_experts_table(std::vector<const QuantizationReport*> reports, bool weights) {
@@ -302,6 +311,7 @@ Table series_summary_table(const RecordedComparison& recorded) {
       saturated_column(),
       underflowed_column()};
   return {.name = "recipe_steps_summary",
+          .title = "The expert with the lowest SNR in every step:",
           .columns = std::move(columns),
           .rows = [&recorded](const RowSink& sink) {
             for (const QuantizationReport& report : recorded.comparison.reports) {

@@ -16,6 +16,7 @@
 
 #include "engine/input/file_kind.h"
 #include "engine/model/path_text.h"
+#include "profiling/session/former_subject.h"
 #include "profiling/session/former_tables.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
@@ -188,6 +189,7 @@ engine::Status read_snapshots(const TableSource& source, Session& session) {
       if (of_run && snapshot.snapshot.step == engine::StepKind::Linear) {
         snapshot.snapshot.step = session.runs[index].result.effective.step;
       }
+      snapshot.snapshot.subject = present_subject(std::move(snapshot.snapshot.subject));
       (of_run ? session.runs[index].snapshot : session.visits[index].report.snapshot) =
           std::move(snapshot.snapshot);
     }

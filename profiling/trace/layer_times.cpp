@@ -36,8 +36,8 @@ bool is_permutation(engine::Stage stage) {
   return stage == engine::Stage::Permute || stage == engine::Stage::Unpermute;
 }
 
-/// Xt is permuted for the up projection and Y of the down projection un-permuted; backward dYt is
-/// permuted for the latter and dX of the former un-permuted.
+/// Xt is permuted for the up projection and Y of the down projection unpermuted; backward dYt is
+/// permuted for the latter and dX of the former unpermuted.
 bool permutes_backward(const ActivityRecord& record) {
   return (record.stage == engine::Stage::Permute) ==
          (engine::projection_at(record.layer) == engine::Projection::Down);

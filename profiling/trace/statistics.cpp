@@ -152,28 +152,35 @@ KernelDurations::KernelDurations(const Activity& activity, TimeRange range, bool
 
 namespace {
 
-/// Interpolates between two adjacent samples like numpy: from the nearer end, so that equal
-/// neighbours give exactly their value.
-double between(double low, double high, double fraction) {
-  const double step = high - low;
-  return fraction < 0.5 ? low + step * fraction : high - step * (1.0 - fraction);
+/// Interpolates between two adjacent samples, `parts` of kParts of the way. In whole numbers where
+/// the samples are some, with one rounding at the end: 20 % from 7 to 8 ns is 7.2, whose shortest
+/// text has no noise, and equal neighbours give exactly their value.
+constexpr std::size_t kParts = 1000;
+double between(double low, double high, std::size_t parts) {
+  if (parts == 0 || low == high) return low;
+  const double value =
+      (low * static_cast<double>(kParts - parts) + high * static_cast<double>(parts)) /
+      static_cast<double>(kParts);
+  return std::isfinite(value) ? std::clamp(value, low, high) : value;
 }
 
-/// Reorders the samples; needs at least one and no NaN. What lies before `first` is known to be no
-/// larger, and what lies from `last` on no smaller, than what is between.
+/// Reorders the samples; needs at least one and no NaN. `q`: in steps of 1 / kParts. What lies
+/// before `first` is known to be no larger, and what lies from `last` on no smaller, than what is
+/// between.
 double selected_quantile(std::span<double> samples, double q, std::size_t first = 0,
                          std::size_t last = SIZE_MAX) {
-  const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(samples.size() - 1);
-  const auto low = static_cast<std::size_t>(position);
+  const auto part =
+      static_cast<std::size_t>(std::lround(std::clamp(q, 0.0, 1.0) * static_cast<double>(kParts)));
+  const std::size_t position = part * (samples.size() - 1);
   const auto place = [&](std::size_t index) {
     return samples.begin() + static_cast<std::ptrdiff_t>(std::min(index, samples.size()));
   };
-  const auto at = place(low);
+  const auto at = place(position / kParts);
   std::nth_element(place(first), at, place(last));
   if (at + 1 == samples.end()) return *at;
   const auto next = at + 1 < place(last) ? std::min_element(at + 1, place(last))
                                          : std::min_element(at + 1, samples.end());
-  return between(*at, *next, position - static_cast<double>(low));
+  return between(*at, *next, position % kParts);
 }
 
 /// What a row of the matrix represents: the node, or name, operation, layer and expert packed.

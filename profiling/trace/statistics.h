@@ -80,8 +80,8 @@ std::int64_t longest_record_ns(const Activity& activity);
 /// A number that nothing was measured for.
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// Linear-interpolated quantile of unsorted samples, q in [0, 1]; NaN when empty. (numpy's default
-/// method.)
+/// Linear-interpolated quantile of unsorted samples, as numpy's default method has it; NaN when
+/// empty. q is in [0, 1] and counts to three decimals.
 double quantile(std::span<const double> samples, double q);
 
 /// Whether a record belongs to one of the timed iterations.

@@ -117,8 +117,8 @@ void run(const Shape& shape, int rounds) {
   bench::race(
       {{"map", 0, [&] { check(routing_map(map, nullptr)); }},
        {"permute", 2 * (one + all), [&] { check(permute(permute_args, nullptr)); }},
-       {"un-permute", 2 * (one + all), [&] { check(unpermute(unpermute_args, nullptr)); }},
-       {"un-permute, gradients", 2 * one + 4 * all,
+       {"unpermute", 2 * (one + all), [&] { check(unpermute(unpermute_args, nullptr)); }},
+       {"unpermute, gradients", 2 * one + 4 * all,
         [&] { check(unpermute_gradient(gradient_args, nullptr)); }},
        {"permute, then 1x128 both", 2 * one + 6 * all,
         [&] {

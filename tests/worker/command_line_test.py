@@ -140,7 +140,7 @@ class Run(CommandLine):
             with self.subTest(option):
                 self.assertRegex(self.ok("run", "--help"), rf"--{option} *\n( +[^- ][^\n]*\n)+ +{taken}; default bf16\n")
                 values = json.loads(self.ok("list", option, "--json"))
-                self.assertEqual(list(values.values())[0], taken.split(", "))
+                self.assertEqual([one["name"] for one in list(values.values())[0]], taken.split(", "))
                 said = self.refused(1, "run", *CPU, *SMALL, f"--{option}", refused)
                 self.assertIn(f"is {refused}, which it does not take; choose one of {taken}", said)
 
@@ -464,15 +464,15 @@ class ListAndHelp(CommandLine):
         self.assertEqual(json.loads(self.ok("list", *CPU, "backend", "--json"))["backends"],
                          json.loads(self.ok("list", *CPU, "backends", "--json"))["backends"])
         for name in ("routing", "routing.distribution"):
-            self.assertEqual(json.loads(self.ok("list", name, "--json")),
-                             {"routing.distribution": ["uniform", "mild", "zipf", "heavy", "one-hot", "half-empty",
-                                                       "file"]})
+            listed = json.loads(self.ok("list", name, "--json"))["routing.distribution"]
+            self.assertEqual([one["name"] for one in listed],
+                             ["uniform", "mild", "zipf", "heavy", "one-hot", "half-empty", "file"])
+        self.assertRegex(self.ok("list", "routing"), "\n  one-hot +Expert 0 gets every row\n")
         self.assertIn("an integer, between 1 and 1024", self.ok("list", "num-experts"))
         self.assertIn("(did you mean 'routing'?)", self.refused(1, "list", "rooting"))
 
     def test_list_of_presets_needs_no_worker(self):
-        self.assertIn("presets", json.loads(
-            self.ok("list", "presets", "--worker", "/nowhere/worker", "--json")))
+        self.assertIn("presets", json.loads(self.ok("list", "presets", "--worker", "/nowhere/worker", "--json")))
 
     def test_every_command_has_help(self):
         for command in ("open", "run", "quantize", "compare", "bench", "list", "export"):

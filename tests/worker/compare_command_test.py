@@ -159,6 +159,11 @@ class Sweep(Commands):
         both = json.loads(self.ok("sweep", *few, "--rows", "64,128", "--axes", "recipe", "--json"))
         self.assertEqual(both["varied"], ["recipe", "rows"])
         self.assertEqual(len(both["runs"]), 12)
+        words = json.loads(self.ok("sweep", *few, "--rows", 64, "--recipe", "mxfp8,bf16", "--passes", "fwd,both", "--json"))
+        self.assertEqual(words["varied"], ["recipe", "passes"])
+        self.assertEqual([(run["request"]["recipe"]["scaling"], run["request"]["products"]["passes"])
+                          for run in words["runs"]],
+                         list(itertools.product(["mxfp8", "bf16"], ["forward", "forward-backward"])))
 
     def test_csv_has_a_column_for_what_varies_and_a_row_for_what_is_refused(self):
         out = self.ok("sweep", *CPU, "--step", "layer", "--experts", 4, "--n", 64, "--k", 64, "--iterations", 3,
@@ -178,10 +183,11 @@ class Sweep(Commands):
                 (["--seed", "1,1"], "--seed lists 1 twice"),
                 (["--rows", ",".join(str(16 * i) for i in range(1, 1002))],
                  "1001 combinations are more than the 1000 runs"),
-                (["--recipe", "bf16,mxfp8"], "--recipe is 'bf16,mxfp8'"),
+                (["--recipe", "bf16,mxpf8"], "--recipe lists 'mxpf8' (did you mean 'mxfp8'?)"),
                 (["--n", "100,40"], "no run of this sweep can be measured")):
             self.assertIn(words, self.refused(1, "sweep", *few, *arguments))
         # Other commands have one request.
+        self.assertIn("expertscope sweep takes a list", self.refused(1, "run", *CPU, "--recipe", "bf16,mxfp8"))
         self.assertIn("--rows is '64,128'; it must be", self.refused(1, "run", *CPU, "--rows", "64,128"))
 
     def test_an_axis_without_a_name_is_refused(self):

@@ -19,10 +19,20 @@ SESSIONS = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 VOID = {"meta", "img", "br", "hr"}
 # A reader's browser runs no script of the page. This one is added by the test, to ask what the browser has laid out:
-# which texts and marks extend beyond their picture, and what a person would copy out of a block of code.
+# which texts and marks extend beyond their picture, which numbers are broken into lines, which tables do not fit a
+# window of 1280 pixels, and what a person would copy out of a block of code.
 QUESTIONS = """
 <script>
-const answers = {pictures: 0, texts: 0, outside: [], code: []};
+const answers = {pictures: 0, texts: 0, outside: [], code: [], broken: [], wide: []};
+for (const one of document.querySelectorAll("details")) one.open = true;
+for (const cell of document.querySelectorAll("td:not(.w)")) {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  if (new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1) answers.broken.push(cell.innerText);
+}
+for (const table of document.querySelectorAll("table")) {
+  if (table.scrollWidth > table.clientWidth) answers.wide.push(table.rows[0].innerText);
+}
 for (const svg of document.querySelectorAll("svg")) {
   answers.pictures += 1;
   const room = svg.viewBox.baseVal;
@@ -35,7 +45,6 @@ for (const svg of document.querySelectorAll("svg")) {
     }
   }
 }
-for (const code of document.querySelectorAll("details")) code.open = true;
 for (const code of document.querySelectorAll("pre")) {
   const above = code.previousElementSibling;
   answers.code.push({library: above && above.tagName == "H4" ? above.innerText : "", text: code.innerText});
@@ -100,9 +109,10 @@ class Export(CommandLine):
         self.ok("run", *CPU, *SMALL[:-1], 8, "--recipe", "fp8-block", "--routing.distribution", "zipf",
                 "--record", session)
         page = self.page_of(session)
-        for word in ("Expertscope: secret.session", "1 run, 0 comparisons", "FP8 block", "TFLOP/s", "Rows per expert",
+        for word in ("Expertscope: secret.session", "It has 1 run.", "FP8 block", "TFLOP/s", "Rows per expert",
                      "X: magnitudes before", '"scaling": "fp8-block"', "SNR of Y, worst expert"):
             self.assertIn(word, page.text)
+        self.assertNotRegex(page.text, r"\b0 (runs|comparisons|visits)")
         self.assertGreaterEqual(page.tags.count("svg"), 5)
         self.assertRegex(page.text, r"[0-9.]+ [mµ]s ±[0-9.]+ % 8 ")
 
@@ -141,6 +151,37 @@ class Export(CommandLine):
         # The captured step of that visit has one edge.
         self.assertIn("step: 2 nodes, 1 edge ", page.text)
         self.assertNotRegex(page.text, r"\b1 (nodes|edges|samples|rows|experts|steps)\b")
+
+    def test_the_table_of_runs_leads_to_their_sections(self):
+        self.page_of(SESSIONS / "h200_layer.session")
+        text = pathlib.Path(self.path("page.html")).read_text(encoding="utf-8")
+        table = text[text.index("<table>"):text.index("</table>")]
+        for section, name in re.findall('<td class="w"><a href="#([^"]+)">([^<]+)</a></td>', table):
+            self.assertIn(f'<h2 id="{section}">{name}</h2>', text)
+        self.assertEqual(table.count("<a href"), 12)
+
+    def test_a_comparison_over_steps_is_a_chart_with_its_table_folded(self):
+        page = self.page_of(SESSIONS / "h200_layer.session")
+        self.assertIn("SNR of the worst expert in every step",
+                      [value for name, value in page.attributes if name == "aria-label"])
+        self.assertIn("The expert with the lowest SNR in every step (64 rows)", page.text)
+        text = pathlib.Path(self.path("page.html")).read_text(encoding="utf-8")
+        outside = re.sub("<details>.*?</details>", "", text, flags=re.DOTALL)
+        self.assertLess(max(one.count("<tr>") for one in outside.split("</table>")), 25)
+
+    def test_what_underflow_means_is_said_where_codes_are_transformed(self):
+        sentence = "Of NVFP4 columnwise they are counted after its Hadamard transform is undone"
+        self.assertEqual(self.page_of(SESSIONS / "h200_layer.session").text.count(sentence), 1)
+        session = self.path("fp8.session")
+        self.ok("compare", *CPU, "--rows", 64, "--k", 256, "--timed-launches", 0, "--recipes", "fp8-block",
+                "--output", session)
+        self.assertNotIn(sentence, self.page_of(session).text)
+
+    def test_what_a_visit_examined_has_rows_not_tokens(self):
+        page = self.page_of(SESSIONS / "h200_layer.session")
+        self.assertIn("expert layer, 32 experts, 32 768 rows, n 4096, k 7168, 1 layer", page.text)
+        for session in SESSIONS.glob("*.session"):
+            self.assertNotRegex(self.page_of(session).text, r"experts, [0-9 ]+ tokens")
 
     def test_a_title_has_no_settings_that_it_does_not_need(self):
         page = self.page_of(SESSIONS / "h200_layer.session")
@@ -189,7 +230,7 @@ class Export(CommandLine):
     def browser(self, path, *arguments):
         shown = subprocess.run(
             [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",
-             f"--user-data-dir={self.path('profile')}", "--window-size=1000,1400", *arguments,
+             f"--user-data-dir={self.path('profile')}", "--window-size=1280,1400", *arguments,
              f"file://{path}"], capture_output=True, text=True, timeout=120)
         self.assertEqual(shown.returncode, 0, shown.stderr)
         return shown
@@ -205,6 +246,8 @@ class Export(CommandLine):
             dump = self.browser(asked, "--dump-dom").stdout
             answers = json.loads(html.unescape(re.search(r"<body>(.*)</body>", dump, re.DOTALL)[1]))
             self.assertEqual(answers["outside"], [], session.name)
+            self.assertEqual(answers["broken"], [], session.name)
+            self.assertEqual(answers["wide"], [], session.name)
             if "h200" in session.name:
                 self.assertGreater(answers["texts"], 100)
             for code in answers["code"]:

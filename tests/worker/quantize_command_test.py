@@ -291,6 +291,31 @@ class Quantize(CommandLine):
             self.assertIn(f"{wanted['lost']} lost", text)
             self.assertIn(f"SNR {snr:.2f} dB", text)
 
+    def test_without_a_folder_the_figures_are_printed(self):
+        x = self.x()
+        np.save(self.path("x.npy"), x)
+        base = ["quantize", *CPU, "--input", self.path("x.npy"), *self.write_splits()]
+        text = self.ok(*base)
+        amax = float(np.abs(x).max())
+        self.assertRegex(text, rf"amax +{amax:.4g}\n")
+        for word in ("SNR", "saturated", "underflow", "FP8 block", "MXFP8", "NVFP4", "rowwise", "columnwise",
+                     "Of NVFP4 columnwise they are counted after its Hadamard transform is undone"):
+            self.assertIn(word, text)
+        self.assertEqual(os.listdir(os.path.dirname(self.path("x"))).count("out"), 0)
+        chosen = json.loads(self.ok(*base, "--recipe", "mxfp8", "--direction", "rowwise", "--json"))
+        self.assertEqual([(r["recipe"]["scaling"], r["columnwise"]) for r in chosen["reports"]], [("mxfp8", False)])
+        self.assertAlmostEqual(chosen["amax"], amax, places=4)
+        text = self.ok(*base, "--recipe", "nvfp4", "--direction", "both", "--dump", self.path("out"))
+        self.assertIn("Of NVFP4 columnwise they are counted after", text)
+        self.assertNotIn("Hadamard", self.ok(*base, "--recipe", "nvfp4", "--dump", self.path("rowwise")))
+
+    def test_a_size_that_does_not_fit_is_named_as_it_was_given(self):
+        np.save(self.path("x.npy"), np.zeros((64, 100), np.float32))
+        for command in (["quantize"], ["quantize", "--dump", self.path("out")], ["compare"]):
+            said = self.refused(1, command[0], *CPU, "--input", self.path("x.npy"), *command[1:])
+            self.assertIn(f"the last dimension of --input {self.path('x.npy')} is 100; it must be a multiple of 16", said)
+            self.assertNotIn("shape.k", said)
+
     def test_scales_per_tensor_are_exact_unless_asked_otherwise(self):
         np.save(self.path("x.npy"), self.x())
         for name, arguments, pow2 in (("default", [], False), ("asked", ["--pow2_scales", "true"], True)):

@@ -4,11 +4,13 @@ Usage: requests_command_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
 import json
+import re
+import subprocess
 import unittest
 
 import numpy as np
 
-from command_line import CPU, CommandLine, call
+from command_line import CPU, PROGRAM, CommandLine, call
 
 
 class Requests(CommandLine):
@@ -32,6 +34,32 @@ class Requests(CommandLine):
             file.write(json.dumps({"shape": shape}) + "\n")
         self.assertIn("log.jsonl line 2: shape.preset: there is no preset 'foo'",
                       self.refused(1, "run", *CPU, "--requests", self.path("log.jsonl")))
+
+    def test_a_long_run_says_how_long_and_how_it_becomes_shorter(self):
+        run = subprocess.Popen([PROGRAM, "run", *CPU, "--rows", "1024", "--n", "512", "--k", "512", "--experts", "8",
+                                "--iterations", "100000", "--trace", "off"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               text=True)
+        self.addCleanup(run.stderr.close)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.terminate)
+        line = run.stderr.readline()
+        self.assertRegex(line, r"expertscope: this run takes about [0-9]+ min here \(nothing was measured here yet\); "
+                               r"with --iterations [0-9]+ it takes about [0-9]+ s\. Ctrl\+C ends it")
+        done = call("run", *CPU, "--rows", 64, "--n", 64, "--k", 64, "--iterations", 2)
+        self.assertNotIn("this run takes", done.stderr)
+
+    def test_every_word_that_list_prints_has_a_meaning(self):
+        fields = [name.removeprefix("--") for name in re.findall(r"--[a-z_.-]+", self.ok("run", "--help")) if "." in name]
+        listed = {}
+        for field in dict.fromkeys(fields):
+            done = call("list", field, "--json")
+            if done.returncode == 0:
+                listed.update(json.loads(done.stdout))
+        words = {field: values for field, values in listed.items() if isinstance(values[0], dict)}
+        self.assertGreater(len(words), 20)
+        for field, values in words.items():
+            for one in values:
+                self.assertGreater(len(one["meaning"]), 3, (field, one["name"]))
 
     def test_a_step_is_explained_without_running_it(self):
         layer = ["run", "--step", "expert-layer", "--passes", "forward-backward", "--num_experts", 4, "--tokens", 64,

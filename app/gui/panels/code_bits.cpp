@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/model/recipe_traits.h"
+#include "profiling/document/underflow_words.h"
 
 namespace app {
 namespace {
@@ -46,8 +47,7 @@ int power_of(CodeFormat format, const Fields& fields) {
 }  // namespace
 
 bool transformed_codes(const engine::Recipe& recipe, engine::OperandRole role, bool columnwise) {
-  return engine::traits_of(recipe).hadamard && recipe.hadamard && columnwise &&
-         role != engine::OperandRole::Weights;
+  return profiling::has_transformed_codes(recipe, role, columnwise);
 }
 
 CodeFormat code_format(const engine::Recipe& recipe, engine::OperandRole role) {

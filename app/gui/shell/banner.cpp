@@ -143,33 +143,32 @@ std::optional<Banner> welcome_banner(const PanelContext& context, const TourCont
 std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun* run) {
   if (run == nullptr) return std::nullopt;
   const float width = context.theme.px(104);
-  const bool fits = run->shrunk_seconds < 0.5 * run->seconds;
+  const bool fits = run->shrinks();
   const std::string smaller = fmt::format(
       "{} rows, {} experts, {} iterations: {}", run->shrunk.shape.rows,
       run->shrunk.shape.num_experts, run->shrunk.launch.iterations, about(run->shrunk_seconds));
-  return Banner{
-      .id = "long_run.question",
-      .color = context.theme.colors.warn,
-      .text = fmt::format("This run takes {} here ({}).", about(run->seconds), run->source),
-      .width = 3 * width + 2 * context.theme.px(kGapSmall),
-      .actions = [&context, width, fits, smaller](float) {
-        const auto button = [&](const char* id, const char* label, LongRunAnswer answer,
-                                controls::Options options) {
-          options.width = width;
-          if (controls::button(context, id, label, options)) {
-            context.commands.push_back(AnswerLongRun{answer});
-          }
-        };
-        button("long_run.run", "Run anyway", LongRunAnswer::Run,
-               {.tooltip = "However long it takes"});
-        ImGui::SameLine(0, context.theme.px(kGapSmall));
-        button("long_run.shrink", "Shrink to fit", LongRunAnswer::Shrink,
-               {.enabled = fits,
-                .reason = "Its sizes come from files, or cannot become smaller",
-                .tooltip = smaller});
-        ImGui::SameLine(0, context.theme.px(kGapSmall));
-        button("long_run.drop", "Don't run", LongRunAnswer::Drop, {.tooltip = "Esc"});
-      }};
+  return Banner{.id = "long_run.question",
+                .color = context.theme.colors.warn,
+                .text = fmt::format("This run {}.", run->words()),
+                .width = 3 * width + 2 * context.theme.px(kGapSmall),
+                .actions = [&context, width, fits, smaller](float) {
+                  const auto button = [&](const char* id, const char* label, LongRunAnswer answer,
+                                          controls::Options options) {
+                    options.width = width;
+                    if (controls::button(context, id, label, options)) {
+                      context.commands.push_back(AnswerLongRun{answer});
+                    }
+                  };
+                  button("long_run.run", "Run anyway", LongRunAnswer::Run,
+                         {.tooltip = "However long it takes"});
+                  ImGui::SameLine(0, context.theme.px(kGapSmall));
+                  button("long_run.shrink", "Shrink to fit", LongRunAnswer::Shrink,
+                         {.enabled = fits,
+                          .reason = "Its sizes come from files, or cannot become smaller",
+                          .tooltip = smaller});
+                  ImGui::SameLine(0, context.theme.px(kGapSmall));
+                  button("long_run.drop", "Don't run", LongRunAnswer::Drop, {.tooltip = "Esc"});
+                }};
 }
 
 std::optional<Banner> tour_banner(const PanelContext& context, const Workbench& workbench) {

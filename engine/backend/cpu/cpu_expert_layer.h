@@ -83,7 +83,7 @@ class CpuExpertLayer final : public ProgramStep {
   const LayerTensors& tensors() const { return tensors_; }
   /// Null where the step begins at rows.
   const TokenRows* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
-  /// Whether steps permute and un-permute; on by default. Without, a step
+  /// Whether steps permute and unpermute; on by default. Without, a step
   /// computes from the rows of X and dY that the last one with it made.
   void permute_tokens(bool permutes) { permutes_ = permutes; }
 

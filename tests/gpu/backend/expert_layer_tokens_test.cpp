@@ -285,7 +285,7 @@ TEST_F(ExpertLayerTokensTest, WithoutPermutationAGraphUsesTheRowsOfTheLast) {
     ASSERT_EQ(cudaGraphLaunch(replayed.value().get(), stream_.get()), cudaSuccess);
     EXPECT_TRUE(read(*built.layer) == first) << permutes;
   }
-  // The map, permute and its gradient, and un-permute both ways: at least these, of both layers.
+  // The map, permute and its gradient, and unpermute both ways: at least these, of both layers.
   EXPECT_GE(nodes[0], nodes[1] + 8);
 }
 

@@ -63,7 +63,7 @@ TEST(CpuOperationNames, ALayerFromTokensToTheirGradients) {
   EXPECT_THAT(names, IsSupersetOf({"fprop up", "fprop down", "dgrad down", "dgrad up", "wgrad down",
                                    "wgrad up", "add bias to H", "sum dbdown"}));
   EXPECT_THAT(names, IsSupersetOf({"quantize dY, rowwise", "quantize dH, columnwise",
-                                   "un-permute Yt", "permute dY", "un-permute dXt"}));
+                                   "unpermute Yt", "permute dY", "unpermute dXt"}));
 }
 
 TEST(CpuOperationNames, ALayerThatQuantizesNothing) {

@@ -34,7 +34,7 @@ TEST(LayerTensors, AProductsOutputIsThereWhereTheLayerReadsIt) {
   EXPECT_TRUE(tokens.has(StepTensor::A));
   EXPECT_TRUE(tokens.has(StepTensor::X)) << "permuted";
   EXPECT_TRUE(tokens.has(StepTensor::TokenMap));
-  EXPECT_TRUE(tokens.has(StepTensor::Y)) << "read by un-permute";
+  EXPECT_TRUE(tokens.has(StepTensor::Y)) << "read by unpermute";
   EXPECT_TRUE(tokens.has(StepTensor::YTokens));
   EXPECT_FALSE(tokens.has(StepTensor::XTokens)) << "loaded";
   EXPECT_FALSE(tokens.has(StepTensor::DXTokens)) << "no backward pass";

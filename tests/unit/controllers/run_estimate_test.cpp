@@ -83,6 +83,30 @@ TEST(RunEstimate, AnOrdinaryRunIsNotAskedAboutAndALongOneShrinks) {
   EXPECT_LT(kept.launch.iterations, layer.launch.iterations);
 }
 
+TEST(RunEstimate, ALongRunSaysHowLongAndWhatItWouldBe) {
+  BackendOffer cpu;
+  cpu.kind = engine::GemmBackend::CpuReference;
+  cpu.available = true;
+  cpu.device.name = "this";
+  const auto offers = [&cpu](engine::GemmBackend kind) {
+    return kind == cpu.kind ? &cpu : nullptr;
+  };
+  engine::RunRequest layer = request_of(131072, 64);
+  EXPECT_FALSE(long_run(request_of(1024), offers, {}));
+  layer.shape.n = 7168;
+  layer.shape.k = 7168;
+  layer.backend = engine::GemmBackend::CublasLtGrouped;  // which this worker does not have
+  const auto run = long_run(layer, offers, {});
+  ASSERT_TRUE(run);
+  EXPECT_GT(run->seconds, kLongRun_s);
+  EXPECT_LT(run->step_seconds, run->seconds);
+  EXPECT_TRUE(run->shrinks());
+  EXPECT_EQ(run->shrunk.backend, layer.backend);
+  EXPECT_EQ(run->words(), "takes " + about(run->seconds) + " here (nothing was measured here yet)");
+  const auto none = [](engine::GemmBackend) -> const BackendOffer* { return nullptr; };
+  EXPECT_FALSE(long_run(layer, none, {}));
+}
+
 TEST(RunEstimate, WordsRound) {
   EXPECT_EQ(about(61.2), "about 62 s");
   EXPECT_EQ(about(600), "about 10 min");

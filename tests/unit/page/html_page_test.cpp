@@ -24,7 +24,7 @@ TEST(HtmlPage, TextNeverBecomesMarkup) {
   page.paragraph(hostile);
   page.code(hostile);
   page.list(std::array{hostile});
-  page.table({hostile}, {{hostile}});
+  page.table({{.heading = hostile, .meaning = hostile}}, {{hostile}}, std::vector{hostile});
   page.details(hostile, [&] { page.paragraph(hostile); });
   EXPECT_TRUE(page.picture({}, hostile));
   const std::string html = page.finish();
@@ -32,7 +32,7 @@ TEST(HtmlPage, TextNeverBecomesMarkup) {
   EXPECT_THAT(html, Not(HasSubstr("\x1b")));
   EXPECT_THAT(html, Not(HasSubstr("\u202e")));
   EXPECT_EQ(count(html, "</title>"), 1U);
-  EXPECT_EQ(count(html, "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&#39;&amp;"), 12U);
+  EXPECT_EQ(count(html, "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&#39;&amp;"), 14U);
 }
 
 TEST(HtmlPage, ThePolicyAllowsNothingFromElsewhere) {
@@ -78,7 +78,7 @@ TEST(HtmlPage, WhatDoesNotFitIsLeftOutAndSaid) {
   EXPECT_TRUE(page.picture(picture, "first"));
   EXPECT_FALSE(page.picture(picture, "second"));
   const HtmlPage::Row row(8, std::string(500, 'x'));
-  page.table(row, std::vector<HtmlPage::Row>(2000, row));
+  page.table(std::vector<HtmlPage::PageColumn>(8), std::vector<HtmlPage::Row>(2000, row));
   for (int i = 0; i < 1000; ++i) page.paragraph(std::string(5000, 'y'));
   const std::string html = page.finish();
   EXPECT_LE(html.size(), kMaxPageBytes);

@@ -7,6 +7,7 @@
 #include <regex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/page/svg_picture.h"
@@ -31,6 +32,19 @@ inline double number_of(const std::string& attributes, const std::string& name) 
   std::smatch found;
   const std::regex wanted(" " + name + "=\"([^\"]*)\"");
   return std::regex_search(attributes, found, wanted) ? std::stod(found[1].str()) : 0.0;
+}
+
+/// As a browser shows it.
+inline std::string unescaped(std::string words) {
+  for (const auto& [escaped, shown] :
+       {std::pair("&lt;", "<"), std::pair("&gt;", ">"), std::pair("&quot;", "\""),
+        std::pair("&#39;", "'"), std::pair("&amp;", "&")}) {
+    const std::string_view all(escaped);
+    for (auto at = words.find(all); at != std::string::npos; at = words.find(all, at + 1)) {
+      words.replace(at, all.size(), shown);
+    }
+  }
+  return words;
 }
 
 inline std::vector<SvgMark> marks_of(const std::string& svg) {
@@ -60,7 +74,7 @@ inline std::vector<SvgMark> marks_of(const std::string& svg) {
       const double cy = number_of(with, "cy");
       spans(cx - r, cy - r, cx + r, cy + r);
     } else if (mark.element == "text") {
-      const double width = svg_text_width(mark.words);
+      const double width = svg_text_width(unescaped(mark.words));
       const double left = with.find("\"end\"") != std::string::npos      ? x - width
                           : with.find("\"middle\"") != std::string::npos ? x - width / 2
                                                                          : x;

@@ -62,7 +62,7 @@ TEST(OperationWords, NameTheWorkOfALayer) {
   EXPECT_EQ(name(Stage::Activation, A), "compute A");
   EXPECT_EQ(name(Stage::Activation, DH), "compute dH");
   EXPECT_EQ(name(Stage::Permute, X), "permute X");
-  EXPECT_EQ(name(Stage::Unpermute, DXTokens), "un-permute dXt");
+  EXPECT_EQ(name(Stage::Unpermute, DXTokens), "unpermute dXt");
   EXPECT_EQ(name(Stage::Offsets, H), "fill arrays of up");
   EXPECT_EQ(name(Stage::Offsets, DA), "fill arrays of backward of down");
   EXPECT_EQ(name(Stage::Memory, WUp), "read Wup");

@@ -133,12 +133,12 @@ TEST(ProgramOrder, ALayerFromTokensThatComputesAAgain) {
                    "quantize X, rowwise and columnwise", "quantize Wup, rowwise and columnwise",
                    "H = X Wup^T", "A = SwiGLU(H)", "quantize A, rowwise",
                    "quantize Wdown, rowwise and columnwise", "Y = A Wdown^T",
-                   "un-permute rows of Y to Yt"}));
+                   "unpermute rows of Y to Yt"}));
   EXPECT_EQ(
       sentences(program, program.parts[1].operations),
       (Lines{"permute dYt to the rows of dY, and compute dp", "quantize dY, rowwise and columnwise",
              "dA = dY Wdown", "dH = SwiGLU'(H) dA", "quantize dH, rowwise and columnwise",
-             "dX = dH Wup", "un-permute rows of dX to dXt", "A = SwiGLU(H), again",
+             "dX = dH Wup", "unpermute rows of dX to dXt", "A = SwiGLU(H), again",
              "quantize A again, columnwise", "dWdown = dY^T A", "dWup = dH^T X"}));
 }
 

@@ -35,6 +35,13 @@ TEST(WaitReporter, SaysOnceWhatItWaitsForAndWhatToDo) {
   EXPECT_FALSE(patience.word(status_of(LinkState::Busy, 4, 7)));
 }
 
+TEST(WaitReporter, AStepThatIsKnownToBeLongIsReportedLater) {
+  WaitReporter patience(300, 40);
+  EXPECT_FALSE(patience.word(status_of(LinkState::Busy, 39, 7)));
+  EXPECT_THAT(*patience.word(status_of(LinkState::Stalled, 3)), HasSubstr("no pulse"));
+  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 41, 7)), HasSubstr("makes no progress"));
+}
+
 TEST(WaitReporter, AnUnansweredCancelIsReportedDespiteProgress) {
   WaitReporter patience(30);
   LinkStatus status = status_of(LinkState::Busy, 0, 7);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "profiling/session/former_subject.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
 
@@ -38,6 +39,15 @@ TEST(SnapshotFile, ARecordingGivesRunsThenVisits) {
   EXPECT_TRUE(snapshots.value()[2].request == sample_visit(0).request);
   EXPECT_EQ(snapshots.value()[2].visit, 0);
   EXPECT_EQ(snapshots.value()[2].run, -1);
+}
+
+TEST(SnapshotFile, AFormerSubjectCountsRowsAsToday) {
+  EXPECT_EQ(present_subject("expert layer, 32 experts, 32768 tokens, n 4096, k 7168, 1 layer"),
+            "expert layer, 32 experts, 32 768 rows, n 4096, k 7168, 1 layer");
+  for (const char* kept : {"a file of 12 tokens, n 3", "expert layer, 2 experts, many tokens, n 3",
+                           "expert layer, 2 experts, 64 rows, n 3", "A workspace grows", ""}) {
+    EXPECT_EQ(present_subject(kept), kept);
+  }
 }
 
 TEST(SnapshotFile, ADotFileUnderAnyName) {

@@ -128,6 +128,24 @@ TEST(NumberAxis, ReadsTheValuesOfAnyNumberOfTheRequest) {
   EXPECT_EQ(app::short_name("seed"), "seed");
 }
 
+TEST(NumberAxis, ListsChoicesTooAndSaysWhichThereAre) {
+  EXPECT_TRUE(app::is_listed_field("recipe.scaling"));
+  EXPECT_TRUE(app::is_listed_field("recipe.pow2_scales"));
+  EXPECT_TRUE(app::is_listed_field("seed"));
+  EXPECT_FALSE(app::is_listed_field("shape.preset"));
+  EXPECT_THAT(axis("recipe.scaling", "mxfp8, bf16").values, ElementsAre("mxfp8", "bf16"));
+  EXPECT_THAT(app::read_axis("recipe.scaling", "mxfp8,bf61", "--recipe").error().message,
+              testing::AllOf(HasSubstr("--recipe lists 'bf61' (did you mean 'bf16'?)"),
+                             HasSubstr("must be one of bf16, fp8-per-tensor")));
+  const std::vector<PlannedRun> plan =
+      plan_of({},
+              {.numbers = {axis("recipe.scaling", "mxfp8,bf16"),
+                           axis("routing.distribution", "zipf,one-hot")}},
+              cpu_only());
+  EXPECT_THAT(labels(plan), ElementsAre("mxfp8, routing zipf", "mxfp8, routing one-hot",
+                                        "bf16, routing zipf", "bf16, routing one-hot"));
+}
+
 TEST(NumberAxis, ErrorsNameTheValueAndWhatTheFieldTakes) {
   const auto error = [](const char* field, const char* values) {
     return app::read_axis(field, values, "--here").error().message;

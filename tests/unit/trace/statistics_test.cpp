@@ -1,6 +1,7 @@
 // Summaries of activity against hand-computed numbers.
 #include "profiling/trace/statistics.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +23,17 @@ TEST(Quantile, InterpolatesLinearlyLikeNumpy) {
   EXPECT_DOUBLE_EQ(profiling::quantile(samples, 0.95), 38.5);  // position 2.85
   EXPECT_DOUBLE_EQ(profiling::quantile(samples, 1.0), 40.0);
   EXPECT_DOUBLE_EQ(profiling::quantile(std::vector<double>{7.0}, 0.3), 7.0);
+}
+
+TEST(Quantile, OfWholeNumbersHasAShortText) {
+  const std::vector<double> samples = {121044.0, 121161.0, 143631.0, 227001.0, 300007.0};
+  EXPECT_EQ(fmt::to_string(profiling::quantile(samples, 0.05)), "121067.4");
+  EXPECT_EQ(fmt::to_string(profiling::quantile(samples, 0.95)), "285405.8");
+  // From 1 to 2 in steps of 5 %: each has at most two decimals.
+  for (int percent = 0; percent <= 100; percent += 5) {
+    const double value = profiling::quantile(std::vector<double>{1.0, 2.0}, percent / 100.0);
+    EXPECT_LE(fmt::to_string(value).size(), 4U) << value;
+  }
 }
 
 TEST(Quantile, EmptyAndNanSamplesGiveNan) {
