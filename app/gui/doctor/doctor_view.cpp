@@ -75,13 +75,13 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
   return conclusion;
 }
 
-/// " · 1 other visit in the list above", while a visit is on screen.
+/// "1 other visit above · ", while a visit is on screen: first, because a long subject is cut.
 std::string other_visits(const SessionView& view, const profiling::DoctorReport& shown) {
   const auto others = std::ranges::count_if(
       view.visits, [&shown](const auto& visit) { return &visit->report != &shown; });
   const bool is_visit = std::cmp_not_equal(others, view.visits.size());
   if (!is_visit || others == 0) return {};
-  return fmt::format(" \u00b7 {} in the list above", engine::counted(others, "other visit"));
+  return engine::counted(others, "other visit") + " above \u00b7 ";
 }
 
 /// An experiment whose checks are drawn.
@@ -181,7 +181,7 @@ CardSpec DoctorView::state_card(const PanelContext& context, GraphScene& scene) 
                 .question = "What was the outcome, or what is happening now?",
                 .note = busy || report == nullptr
                             ? ""
-                            : report->snapshot.subject + other_visits(context.view, *report),
+                            : other_visits(context.view, *report) + report->snapshot.subject,
                 .measured =
                     "Every experiment runs in its own process, which ends with it; a "
                     "marker after every node shows how far a replay got.",
