@@ -110,6 +110,9 @@ void add_compare_command(CLI::App& program, Action& chosen) {
       ->option_text("INT");
   command.add_option("--sample-columns", options->comparison.sample_columns, "See --sample-rows")
       ->option_text("INT");
+  command.add_flag("--only-sample", options->comparison.only_sample,
+                   "Leave out experts that have no row of the sample; the CPU then reads only "
+                   "what it needs of a large operand. With --timed-launches 0");
   command
       .add_option("--output", options->output,
                   "Record the comparison to this file, which must not exist yet")

@@ -17,6 +17,7 @@
 #include "app/cli/report_files.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
+#include "app/controllers/request_actions.h"
 #include "app/doctor/library_versions.h"
 #include "app/doctor/opened_report.h"
 #include "app/doctor/report_document.h"
@@ -127,6 +128,22 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
                        .healthy = options.healthy};
 }
 
+/// Runs all call their step "of this run": of several, each is named by its number and by what
+/// tells it from the others; so are visits.
+void name_subjects(std::vector<profiling::OpenedSnapshot>& snapshots) {
+  if (snapshots.size() < 2) return;
+  std::vector<const engine::RunRequest*> requests;
+  for (const profiling::OpenedSnapshot& one : snapshots) {
+    if (one.run >= 0) requests.push_back(&one.request);
+  }
+  std::vector<std::string> summaries = summaries_of(requests);
+  auto summary = summaries.begin();
+  for (profiling::OpenedSnapshot& one : snapshots) {
+    one.report.snapshot.subject =
+        one.run < 0 ? one.title : fmt::format("run {}: {}", one.run + 1, *summary++);
+  }
+}
+
 /// Every snapshot of a file, without a worker and without a GPU.
 int examine_file(const DoctorOptions& options) {
   auto snapshots = profiling::open_snapshot(options.snapshot);
@@ -141,6 +158,7 @@ int examine_file(const DoctorOptions& options) {
   const auto facts = shipped_facts();
   if (!facts.ok()) return could_not_run(facts.error());
   int code = kHealthy;
+  name_subjects(snapshots.value());
   for (profiling::OpenedSnapshot& opened : snapshots.value()) {
     const engine::RunRequest request = opened.request;
     code = std::max(code,

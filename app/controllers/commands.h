@@ -238,19 +238,22 @@ struct PlayTour {
 };
 /// The tour's step that waited for an answer about a library.
 struct RepeatTourStep {};
+/// Elements of the run on screen, which stays there: a recording too.
+struct InspectElements {
+  engine::ComparisonRequest order;
+};
 /// For the status bar: what was done, or why it was not possible.
 struct StatusMessage {
   std::string text;
 };
 
-using Command =
-    std::variant<Action, EditRequest, ChooseRequest, StartWorker, ConnectMachine, InspectFile,
-                 SelectRun, SelectExpert, SkipThrottled, NameRun, SetNotes,
-                 engine::ComparisonRequest, VisitOrder, CancelVisit, AttachOrder, ReadAttachRecord,
-                 ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile, OpenShipped, UseRequest,
-                 UseTensor, UseDump, AnswerLongRun, AskPath, ExportReport, RecordsOrder, CsvOrder,
-                 PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary, ShowPage,
-                 PresentCard, Select, PlayTour, RepeatTourStep, StatusMessage>;
+using Command = std::variant<
+    Action, EditRequest, ChooseRequest, StartWorker, ConnectMachine, InspectFile, SelectRun,
+    SelectExpert, SkipThrottled, NameRun, SetNotes, engine::ComparisonRequest, InspectElements,
+    VisitOrder, CancelVisit, AttachOrder, ReadAttachRecord, ShowRecordedCase, SweepOrder,
+    InterleavedOrder, OpenFile, OpenShipped, UseRequest, UseTensor, UseDump, AnswerLongRun, AskPath,
+    ExportReport, RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch,
+    UseLibrary, ShowPage, PresentCard, Select, PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

@@ -108,10 +108,22 @@ void RunsController::answer(LongRunAnswer answer) {
   edit(chosen, 0, true);
 }
 
-void RunsController::compare(const engine::ComparisonRequest& request) {
+bool RunsController::may_compare(const engine::ComparisonRequest& request) {
   const engine::Status status = engine::validate(request);
   state.comparison_error = status.ok() ? "" : status.error().message;
-  if (!status.ok()) return;
+  return status.ok();
+}
+
+void RunsController::inspect(engine::ComparisonRequest request) {
+  if (!may_compare(request)) return;
+  // Quantizing uses no cuBLASLt: no reason to load the one that a recording names.
+  request.request.cublaslt_library.clear();
+  next_comparison_ = std::move(request);
+  send_next_comparison();
+}
+
+void RunsController::compare(const engine::ComparisonRequest& request) {
+  if (!may_compare(request)) return;
   if (!may_load(request.request.cublaslt_library, request)) return;
   state.back_to_live();
   next_comparison_ = request;

@@ -55,6 +55,8 @@ class RunsController {
   void answer(LongRunAnswer answer);
   /// Waits for a run in progress.
   void compare(const engine::ComparisonRequest& request);
+  /// The same without leaving a recording: its run is what is inspected.
+  void inspect(engine::ComparisonRequest request);
   void start(const SweepOrder& order);
   void start(const InterleavedOrder& order);
   void cancel();
@@ -121,6 +123,8 @@ class RunsController {
   };
   /// Whether the run is short, or the user wants it.
   bool may_take_its_time();
+  /// Whether it is one; if not, the error says why.
+  bool may_compare(const engine::ComparisonRequest& request);
   void send_next_comparison();
   /// A comparison that a run supersedes is ordered again after it.
   void keep_comparison();

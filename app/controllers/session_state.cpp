@@ -212,6 +212,7 @@ SessionView SessionState::view() const {
           .names = &names,
           .session_path = session_path_,
           .comparisons = results().comparisons,
+          .live_comparisons = live_.comparisons,
           .comparison_error = comparison_error,
           .visits = results().visits,
           .notes = shown_ == nullptr ? nullptr : &notes_of(shown_),

@@ -165,7 +165,9 @@ struct SessionView {
   const RunNamesGiven* names = nullptr;  // since the runs were measured or read
   std::string session_path;              // of the open recording, on screen or not; empty = none
   std::vector<std::shared_ptr<const profiling::RecordedComparison>>
-      comparisons;                       // of recipes, live or of the recording, oldest first
+      comparisons;  // of recipes, live or of the recording, oldest first
+  std::vector<std::shared_ptr<const profiling::RecordedComparison>>
+      live_comparisons;                  // of this window, while a recording is on screen too
   std::optional<PageSubject> subject{};  // of the page; none = the run on screen
   bool recipes = false;                  // Numerics shows all recipes side by side, not the run
   bool comparing = false;                // one is in progress, or waits for the run before it

@@ -1,9 +1,11 @@
 #include "app/doctor/opened_report.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "app/doctor/report_words.h"
+#include "engine/gemm/same_step.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/hazards/model/names.h"
 
@@ -54,12 +56,27 @@ std::size_t most_certain(
 }
 
 const engine::RunRequest* examined_request(const profiling::RecordedVisit& visit) {
-  const std::string& subject = visit.report.snapshot.subject;
+  std::string subject = visit.report.snapshot.subject;
   if (visit.request == engine::RunRequest() || profiling::gallery_subject(subject)) return nullptr;
   // Early visits to the gallery named the step and kept the defaults of their day.
   const std::string title = profiling::step_title(visit.request);
+  // Rows were called tokens.
+  constexpr std::string_view kFormer = " tokens,";
+  if (const std::size_t at = subject.find(kFormer); at != std::string::npos) {
+    subject.replace(at, kFormer.size(), " rows,");
+  }
   const bool step = subject.starts_with(title.substr(0, title.find(',')));
   return step && subject != title ? nullptr : &visit.request;
+}
+
+bool examines_step_of(const profiling::RecordedVisit& visit, const engine::RunRequest& run) {
+  const engine::RunRequest* const examined = examined_request(visit);
+  if (examined == nullptr) return false;
+  // How a run was measured, and how often it was launched, is not in its graph.
+  engine::RunRequest same = *examined;
+  same.measure = run.measure;
+  same.launch = run.launch;
+  return engine::same_step(same, run);
 }
 
 engine::DeviceFacts examined_device(const profiling::RecordedVisit& visit) {

@@ -33,6 +33,9 @@ std::size_t most_certain(
 /// of the gallery, or a step of other sizes than the visit's request.
 const engine::RunRequest* examined_request(const profiling::RecordedVisit& visit);
 
+/// Whether a visit is to the step of a run with this request, however that was measured.
+bool examines_step_of(const profiling::RecordedVisit& visit, const engine::RunRequest& run);
+
 /// The device that a visit was made on; of a snapshot without one, no text.
 engine::DeviceFacts examined_device(const profiling::RecordedVisit& visit);
 

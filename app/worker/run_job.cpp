@@ -99,11 +99,14 @@ engine::Result<Answer> carry_out(const OrderContext& context,
                   engine::compare_over_steps(requested, context.progress));
     return Answer(std::move(comparison));
   }
-  ENGINE_ASSIGN(engine::BackendSlot* const found,
-                slot_for(context.backends, requested.request.backend));
-  engine::BackendSlot& slot = *found;
   engine::ComparisonRequest request = requested;
-  request.request.backend = served_by(slot, requested.request.backend);
+  // The CPU can make the rows of a sample alone, of an operand of any size, and its codes are those
+  // of the device.
+  if (requested.only_sample) request.request.backend = engine::GemmBackend::CpuReference;
+  ENGINE_ASSIGN(engine::BackendSlot* const found,
+                slot_for(context.backends, request.request.backend));
+  engine::BackendSlot& slot = *found;
+  request.request.backend = served_by(slot, request.request.backend);
   profiling::ActivityCollector& collector = context.backends.collector_for(slot.kind);
   ENGINE_ASSIGN(
       engine::RecipeComparison comparison,

@@ -34,6 +34,9 @@ struct ComparisonRequest {
   std::int64_t sample_columns = 0;
   int timed_launches = 20;  // per recipe and direction; 0 = numerics only
   std::optional<StepSeries> series = {};
+  /// Only the sample is wanted: experts that have none of its rows may be left out, and then no
+  /// statistics count them. The sample is the same, because no scale depends on another expert.
+  bool only_sample = false;
   bool operator==(const ComparisonRequest&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -49,7 +52,8 @@ struct ComparisonRequest {
             {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
         engine::field<&ComparisonRequest::sample_columns>({.low = 0, .high = kMaxDimension}),
         engine::field<&ComparisonRequest::timed_launches>({.low = 0, .high = kMaxTimedLaunches}),
-        engine::field<&ComparisonRequest::series>()};
+        engine::field<&ComparisonRequest::series>(),
+        engine::field<&ComparisonRequest::only_sample>()};
   }
   Flaw flaw() const;
 };

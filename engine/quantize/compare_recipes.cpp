@@ -1,8 +1,16 @@
 #include "engine/quantize/compare_recipes.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <vector>
+
 #include "engine/input/routing.h"
 #include "engine/model/clock.h"
 #include "engine/model/recipe_traits.h"
+#include "engine/quantize/compared_source.h"
 
 namespace engine {
 namespace {
@@ -38,39 +46,90 @@ class Comparison {
     ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(result_.request.request));
     result_.splits = shape.splits;
     operand_ = compared_operand(result_.request, result_.splits);
+    if (may_leave_out()) {
+      ENGINE_TRY(place_sample_in_source());
+      operand_ = with_rows(operand_, sample_.row, kMaxSampleSide);
+    }
     ENGINE_ASSIGN(input_, side_.load(result_.request.request, operand_, progress_));
-    ENGINE_TRY(place_sample());
+    if (may_leave_out()) {
+      sample_.row -= operand_.first_row;
+    } else {
+      ENGINE_TRY(place_sample([this](std::int64_t row, std::int64_t rows, std::int64_t columns) {
+        return largest_in(input_, {row, sample_.column}, rows, columns);
+      }));
+    }
     result_.copy_bytes = 2 * operand_.elements() * element_bytes(input_.type);
     return {};
   }
 
-  /// The same for every report.
-  Status place_sample() {
+  /// Whether experts without rows in the sample can be left out. Stochastic rounding draws by the
+  /// position in the operand, and would draw other numbers for a part of it.
+  bool may_leave_out() const {
+    const ComparisonRequest& request = result_.request;
+    return request.only_sample && side_.loads_parts() && request.timed_launches == 0 &&
+           std::ranges::none_of(request.recipes, &Recipe::stochastic_rounding);
+  }
+
+  struct Largest {
+    ElementPlace place;
+    float magnitude = -1.0F;  // below 0: there is none
+  };
+  /// Of the region of this size at `first`.
+  static Largest largest_in(const kernels::GroupedInput& input, ElementPlace first,
+                            std::int64_t rows, std::int64_t columns) {
+    const ElementPlace place = largest_element(input, first, rows, columns);
+    if (place.column >= input.columns) return {place};
+    const float magnitude =
+        std::abs(element_value(input, place.row * input.columns + place.column));
+    return {place, std::isfinite(magnitude) ? magnitude : -1.0F};
+  }
+
+  /// Reads the region's rows strip by strip: the whole operand may be larger than memory.
+  Status place_sample_in_source() {
+    const RunRequest& request = result_.request.request;
+    ENGINE_ASSIGN(const std::unique_ptr<TensorSource> source,
+                  open_compared_source(request, operand_.role, result_.splits));
+    std::vector<float> values;
+    ENGINE_TRY(place_sample([&](std::int64_t row, std::int64_t rows, std::int64_t columns) {
+      values.resize(static_cast<std::size_t>(rows * operand_.columns));
+      source->read_f32(row, rows, values);
+      const std::array<std::int64_t, 2> offsets{0, rows};
+      const kernels::GroupedInput strip{.input = values.data(),
+                                        .type = ElementType::Fp32,
+                                        .row_offsets = offsets.data(),
+                                        .num_groups = 1,
+                                        .capacity_rows = rows,
+                                        .columns = operand_.columns};
+      Largest found = largest_in(strip, {0, sample_.column}, rows, columns);
+      found.place.row += row;
+      return found;
+    }));
+    // At the end of the operand it moves up, as sample_operand() does.
+    const std::int64_t last = operand_.all_rows() - kMaxSampleSide;
+    sample_.row = std::max<std::int64_t>(std::min(sample_.row, last), 0);
+    return {};
+  }
+
+  /// The same for every report. `largest`: of a strip's rows and columns.
+  Status place_sample(
+      const std::function<Largest(std::int64_t, std::int64_t, std::int64_t)>& largest) {
     const ComparisonRequest& request = result_.request;
     sample_ = {request.sample_row, request.sample_column};
     if (request.sample_rows == 0 || request.sample_columns == 0) return {};
     // Strip by strip, so that Cancel has an answer.
     constexpr std::int64_t kStripElements = std::int64_t{1} << 24;
-    const std::int64_t strip = std::max<std::int64_t>(kStripElements / request.sample_columns, 1);
+    const std::int64_t width = std::max(operand_.columns, request.sample_columns);
+    const std::int64_t strip = std::max<std::int64_t>(kStripElements / width, 1);
     const std::int64_t end = std::min(sample_.row + request.sample_rows, operand_.all_rows());
-    ElementPlace largest = sample_;
-    float amax = -1.0F;
+    Largest found{sample_};
     for (std::int64_t row = sample_.row; row < end; row += strip) {
-      const ElementPlace found = largest_element(
-          input_, {row, sample_.column}, std::min(strip, end - row), request.sample_columns);
-      const bool inside = found.column < operand_.columns;
-      const float magnitude =
-          inside ? std::abs(element_value(input_, found.row * operand_.columns + found.column))
-                 : -1.0F;
-      if (std::isfinite(magnitude) && magnitude > amax) {
-        amax = magnitude;
-        largest = found;
-      }
+      const Largest one = largest(row, std::min(strip, end - row), request.sample_columns);
+      if (one.magnitude > found.magnitude) found = one;
       ENGINE_TRY(advance(0.0));
     }
     // With a few neighbours before it.
-    sample_ = {std::max<std::int64_t>(largest.row - 2, 0),
-               std::max<std::int64_t>(largest.column - 2, 0)};
+    sample_ = {std::max<std::int64_t>(found.place.row - 2, 0),
+               std::max<std::int64_t>(found.place.column - 2, 0)};
     return {};
   }
 
@@ -101,6 +160,7 @@ class Comparison {
     unpack_operand(view, unpacked_);
     measure_report(input_, layout, view, operand_.rows, unpacked_, amax, report);
     report.sample = sample_operand(input_, unpacked_, sample_.row, sample_.column);
+    report.sample.row += operand_.first_row;
     report.code_bytes = written_code_bytes(layout, operand_.rows, operand_.columns);
     report.scale_bytes = written_scale_bytes(layout, operand_.rows, operand_.columns);
     report.moved_bytes =

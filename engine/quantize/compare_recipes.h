@@ -30,6 +30,8 @@ class ComparisonSide {
 
   virtual ~ComparisonSide() = default;
 
+  /// Whether load() can read a part of the tensor, from ComparedOperand::first_row on.
+  virtual bool loads_parts() const = 0;
   /// Called first, once. Returns the operand in host memory; it and `operand` are valid until
   /// compare_recipes() returns.
   virtual Result<kernels::GroupedInput> load(const RunRequest& request,

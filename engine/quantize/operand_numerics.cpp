@@ -191,11 +191,25 @@ ComparedOperand compared_operand(const ComparisonRequest& request,
                  : request.weights ? OperandRole::Weights
                                    : OperandRole::Activations;
   operand.columns = request.gradients ? output_columns(request.request) : shape.k;
+  operand.splits.assign(splits.begin(), splits.end());
   for (const std::int64_t tokens : splits) {
     operand.rows.push_back(request.weights ? shape.n : tokens);
     operand.row_offsets.push_back(operand.all_rows() + operand.rows.back());
   }
   return operand;
+}
+
+ComparedOperand with_rows(const ComparedOperand& operand, std::int64_t first, std::int64_t count) {
+  ComparedOperand part{.role = operand.role, .columns = operand.columns, .splits = operand.splits};
+  for (std::size_t group = 0; group < operand.rows.size(); ++group) {
+    const std::int64_t begin = operand.row_offsets[group];
+    const std::int64_t end = operand.row_offsets[group + 1];
+    const bool wanted = begin < first + count && end > first;
+    if (wanted && part.all_rows() == 0) part.first_row = operand.first_row + begin;
+    part.rows.push_back(wanted ? end - begin : 0);
+    part.row_offsets.push_back(part.all_rows() + part.rows.back());
+  }
+  return part;
 }
 
 ElementErrors measure_elements(const kernels::GroupedInput& input, const OperandLayout& layout,

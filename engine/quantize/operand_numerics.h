@@ -22,6 +22,8 @@ struct ComparedOperand {
   std::int64_t columns = 0;
   std::vector<std::int64_t> rows = {};          // of each group
   std::vector<std::int64_t> row_offsets = {0};  // [groups + 1]
+  std::vector<std::int64_t> splits = {};        // tokens of each expert, of those left out too
+  std::int64_t first_row = 0;  // of the whole tensor, where only a part is compared
 
   std::int64_t all_rows() const { return row_offsets.back(); }
   std::int64_t elements() const { return all_rows() * columns; }
@@ -29,6 +31,8 @@ struct ComparedOperand {
 /// `splits`: tokens of each expert.
 ComparedOperand compared_operand(const ComparisonRequest& request,
                                  std::span<const std::int64_t> splits);
+/// The groups that have any of these rows; the others have none.
+ComparedOperand with_rows(const ComparedOperand& operand, std::int64_t first, std::int64_t count);
 
 /// Element i of an operand in its own type, as FP32 (exact).
 inline float element_value(const kernels::GroupedInput& input, std::int64_t i) {

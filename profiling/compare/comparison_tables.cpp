@@ -116,9 +116,12 @@ Cell snr_of(double snr_db, std::uint64_t left_out) {
 /// What the numbers of a side can be compared with.
 void add_control(const TimeDifference& step, Document& document) {
   if (std::isnan(step.control_ratio)) return;
-  document.fact("A / A", fmt::format("{:.4f}: odd blocks of A against its even ones; p of the "
-                                     "blocks of A and B {:.2g}",
-                                     step.control_ratio, step.block_p));
+  document.fact("A / A",
+                fmt::format("{:.4f}: odd blocks of A against its even ones", step.control_ratio));
+  document.fact("p",
+                fmt::format("{:.2g}: how probable it is that equal settings order the blocks of "
+                            "A and B like this, or more clearly (rank-sum test)",
+                            step.block_p));
 }
 
 void visit_times(const RunComparison& comparison, const RowSink& sink) {
@@ -152,8 +155,8 @@ Table time_differences_table(const RunComparison& comparison) {
 Table expert_differences_table(std::span<const ExpertRow> experts) {
   std::vector<Column> columns = {column("expert", Measure::Count)};
   add_time_difference_columns(columns);
-  columns.insert(columns.end(), {column("tokens_a", Measure::Count, "tokens of A"),
-                                 column("tokens_b", Measure::Count, "tokens of B"),
+  columns.insert(columns.end(), {column("tokens_a", Measure::Count, "rows of A"),
+                                 column("tokens_b", Measure::Count, "rows of B"),
                                  column("snr_a_db", Measure::Decibels, "SNR of A"),
                                  column("snr_b_db", Measure::Decibels, "SNR of B"),
                                  for_files("left_out_a", Measure::Count),

@@ -301,6 +301,30 @@ void withdraw_verdict(const WorkDifference& difference, TimeDifference& time) {
   time.reason = difference.sentence;
 }
 
+/// How a side's records can become more, as an option of a run.
+std::string more_records(const RunSide& side, std::size_t needed) {
+  const engine::RunRequest& request = side.front()->result.effective;
+  const bool traced_less =
+      std::cmp_less(request.measure.traced_iterations, side.front()->result.iterations.size());
+  return fmt::format("{} {}", traced_less ? "--traced-iterations" : "--iterations", needed);
+}
+
+/// Where records are too few: they are of the traced iterations, and a run that is measured gets no
+/// more of them.
+void add_what_helps(const RunSide& a, const RunSide& b, const TimeDifference& step,
+                    TimeDifference& time) {
+  if (time.doubt != TimeDoubt::FewSamples || time.needed == 0) return;
+  const std::string of_a = more_records(a, time.needed);
+  const std::string of_b = more_records(b, time.needed);
+  time.reason += fmt::format(
+      " Only traced iterations have records, and a run that is measured gets no more: measure "
+      "again, with {}.",
+      of_a == of_b ? of_a : fmt::format("{} for A and {} for B", of_a, of_b));
+  if (!step.decided()) return;
+  time.reason +=
+      fmt::format(" The step's verdict rests on all {} and {} iterations.", step.n_a, step.n_b);
+}
+
 void withdraw_verdicts(const WorkDifference& difference, RunComparison& comparison) {
   comparison.not_comparable = difference.sentence;
   withdraw_verdict(difference, comparison.step);
@@ -378,8 +402,12 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   if (common != nullptr) {
     comparison.no_expert_time.clear();
     comparison.expert_method = method_text(*common);
+    comparison.expert_test = "spreads, p5 to p95, that do not overlap";
   } else if (comparison.no_expert_time.empty()) {
     comparison.expert_method = "records that name the expert";
+    comparison.expert_test = in_blocks(a) && in_blocks(b)
+                                 ? "the rank-sum test of their blocks"
+                                 : "intervals of the ratio of medians that exclude 1";
   }
   const bool records = !in_a.experts.empty() || !in_b.experts.empty();
   const engine::ExpertTiming* const timing =
@@ -410,6 +438,11 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
     }
     comparison.experts.push_back(std::move(row));
   }
+  for (StageRow& row : comparison.stages) add_what_helps(a, b, comparison.step, row.time);
+  for (KernelRow& row : comparison.kernels) add_what_helps(a, b, comparison.step, row.time);
+  if (timing == nullptr) {
+    for (ExpertRow& row : comparison.experts) add_what_helps(a, b, comparison.step, row.time);
+  }
   const WorkDifference difference = work_difference(first_a, first_b);
   if (!difference.sentence.empty()) withdraw_verdicts(difference, comparison);
   return comparison;
@@ -426,7 +459,9 @@ std::string expert_verdicts(const RunComparison& comparison) {
       doubts[row.time.doubt].push_back(&row.time);
     }
   }
-  std::string text = fmt::format("{} of {} differ", differ, comparison.experts.size());
+  std::string text =
+      fmt::format("{} of {} experts differ{}", differ, comparison.experts.size(),
+                  comparison.expert_test.empty() ? "" : " by " + comparison.expert_test);
   const char* separator = ": ";
   for (const auto& [doubt, rows] : doubts) {
     const std::string& first = rows.front()->reason;

@@ -73,6 +73,7 @@ struct RunComparison {
   /// which only medians and spreads are kept. Empty if neither is available.
   std::string expert_method;
   std::string no_expert_time;  // why there is none; empty if both sides have it
+  std::string expert_test;     // by what an expert's verdict is made
   /// Why no row has a verdict: the sides do different work or ran on different devices. Else empty.
   std::string not_comparable;
 };
@@ -81,8 +82,8 @@ struct RunComparison {
 /// blocks.
 RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product);
 
-/// "5 of 8 differ"; where some have no verdict, with the reasons: "0 of 8 differ: too few samples
-/// (5 and 5 ...)". Of the experts that both sides timed.
+/// "5 of 8 experts differ by ..."; where some have no verdict, with the reasons: "0 of 8 experts
+/// differ by ...: too few samples (5 and 5 ...)". Of the experts that both sides timed.
 std::string expert_verdicts(const RunComparison& comparison);
 
 /// Iterations of a side, with its blocks if it has several.

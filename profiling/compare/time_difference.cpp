@@ -156,6 +156,7 @@ std::string among(std::size_t rows) {
 struct Doubt {
   TimeDoubt kind = TimeDoubt::None;
   std::string sentence;
+  std::size_t needed = 0;  // samples of each side
 };
 
 Doubt block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b,
@@ -170,10 +171,12 @@ Doubt block_doubt(const TimeDifference& difference, const Blocks& a, const Block
   }
   const double wrong = kFalseVerdicts / static_cast<double>(rows);
   if (difference.block_p > wrong) {
-    return {TimeDoubt::BlocksMix,
-            fmt::format("The blocks of A and B overlap: by chance such an order has p = {:.2g}, "
-                        "and a verdict{} needs {:.2g}.",
-                        difference.block_p, among(rows), wrong)};
+    return {
+        TimeDoubt::BlocksMix,
+        fmt::format("The blocks of A and B overlap: equal settings would order them like this, or "
+                    "more clearly, with probability p = {:.2g} (rank-sum test), and a verdict{} "
+                    "needs p of at most {:.2g}.",
+                    difference.block_p, among(rows), wrong)};
   }
   if (size_of(difference.control_ratio) >= size_of(difference.ratio)) {
     return {TimeDoubt::OwnDifference,
@@ -196,9 +199,11 @@ Doubt missing_ratio(const TimeDifference& difference) {
     return {TimeDoubt::NoRatio, "There is no ratio: a median is 0 or not a number."};
   }
   if (std::isnan(difference.interval.low) || std::isnan(difference.interval.high)) {
+    const std::size_t needed = fewest_samples(1.0 - kConfidence);
     return {TimeDoubt::FewSamples,
             fmt::format("{} and {} samples are too few for an interval; take at least {} of each.",
-                        difference.n_a, difference.n_b, fewest_samples(1.0 - kConfidence))};
+                        difference.n_a, difference.n_b, needed),
+            needed};
   }
   return {};
 }
@@ -214,9 +219,11 @@ Doubt run_doubt(const TimeDifference& difference, const TimeSamples& a, const Ti
   const double wrong = kFalseVerdicts / static_cast<double>(rows);
   const Interval sure = ratio_interval(a, b, wrong);
   if (std::isnan(sure.low) || std::isnan(sure.high)) {
+    const std::size_t needed = fewest_samples(wrong);
     return {TimeDoubt::FewSamples,
             fmt::format("{} and {} samples are too few for a verdict{}; take at least {} of each.",
-                        difference.n_a, difference.n_b, among(rows), fewest_samples(wrong))};
+                        difference.n_a, difference.n_b, among(rows), needed),
+            needed};
   }
   if (sure.contains(1.0)) {
     return {TimeDoubt::HoldsOne,
@@ -252,6 +259,7 @@ void decide(TimeDifference& difference, const Doubt& doubt, const std::string& b
   if (difference.n_b == 0 && difference.n_a > 0) difference.verdict = TimeVerdict::OnlyA;
   const bool ambiguous = difference.verdict == TimeVerdict::Ambiguous;
   difference.doubt = ambiguous ? doubt.kind : TimeDoubt::None;
+  difference.needed = ambiguous ? doubt.needed : 0;
   difference.reason = doubt.kind == TimeDoubt::None ? based_on : doubt.sentence;
 }
 

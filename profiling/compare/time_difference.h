@@ -101,7 +101,8 @@ struct TimeDifference {
   double clock_ratio = 1.0;
   TimeVerdict verdict = TimeVerdict::Ambiguous;
   TimeDoubt doubt = TimeDoubt::None;
-  std::string reason;  // a sentence: why it is ambiguous, or what the verdict is based on
+  std::size_t needed = 0;  // samples of each side, where there are too few; else 0
+  std::string reason;      // a sentence: why it is ambiguous, or what the verdict is based on
   bool decided() const { return verdict == TimeVerdict::Faster || verdict == TimeVerdict::Slower; }
   /// Whether a verdict on a setting is possible at all.
   bool comparable() const {

@@ -68,18 +68,25 @@ double snr_of(const engine::ExpertQuantization& expert) {
   return expert.rows > 0 ? expert.snr_db : kNaN;
 }
 
+/// NVFP4 and scales that are not rounded to powers of two waste nothing.
+std::string waste_text(const engine::RangeWaste& waste) {
+  if (waste.scales == 0) return "no scales that waste range";
+  return fmt::format("range wasted by {} scales: mean {}, worst {} binades",
+                     count_text(waste.scales), engine::binades_text(waste, waste.mean),
+                     engine::binades_text(waste, waste.max));
+}
+
 /// What no column has.
 std::string facts_text(const QuantizationReport& report, const std::string& name) {
   if (!report.refused.empty()) return name + " did not run. " + report.refused;
   const engine::OperandStatistics& statistics = report.statistics;
   return fmt::format(
-      "{}\nSNR {}\n{} codes and {} bytes of scales for {} elements\nrange wasted by {} scales: "
-      "mean {}, worst {} binades\nlargest relative error {}\n{}",
+      "{}\nSNR {}\n{} codes and {} bytes of scales for {} elements\n{}\nlargest relative error "
+      "{}\n{}",
       name, engine::snr_text(statistics, kSnrDecimals),
       count_text(static_cast<std::uint64_t>(report.code_bytes)),
       count_text(static_cast<std::uint64_t>(report.scale_bytes)), count_text(statistics.elements),
-      count_text(report.waste.scales), engine::binades_text(report.waste, report.waste.mean),
-      engine::binades_text(report.waste, report.waste.max), number_text(report.max_relative_error),
+      waste_text(report.waste), number_text(report.max_relative_error),
       report.times_ns.empty()
           ? "not timed"
           : fmt::format("n {}, {}", report.times_ns.size(), report.time_method));

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "engine/model/backend_traits.h"
 #include "engine/program/operation_words.h"
@@ -105,6 +106,10 @@ std::string roof_sentence(const engine::RunResult& result, std::span<const Opera
     return one.stage == stage && one.writes == writes;
   });
   if (found != points.end()) return roof_sentence(result, *found);
+  if (std::string why = unknown_work(result, stage); !why.empty()) {
+    why[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(why[0])));
+    return why + ".";
+  }
   return fmt::format("No work is counted for {}, so it has no rate and no roof.",
                      name_of(result, stage, writes));
 }

@@ -230,6 +230,9 @@ class RunWriter {
     } else if (!ceilings.product.empty()) {
       document_.fact("ceiling", "product " + ceilings.product);
     }
+    if (const std::string why = unknown_work(result_, engine::Stage::Quantize); !why.empty()) {
+      document_.fact("roofline", why);
+    }
     if (ceilings.copies > 0 || ceilings.products > 0) {
       for (const std::string& sentence : roof_sentences(run_)) document_.fact("kernels", sentence);
     }
@@ -465,11 +468,14 @@ Document comparison_document(const RecordedComparison& recorded) {
   }
   const std::uint64_t elements =
       comparison.reports.empty() ? 0 : comparison.reports.front().statistics.elements;
-  document.fact("operand", fmt::format("{}, {} elements",
-                                       comparison.request.weights     ? "weights of layer 0"
-                                       : comparison.request.gradients ? "gradients"
-                                                                      : "activations",
-                                       count_text(elements)));
+  document.fact(
+      "operand",
+      fmt::format("{}, {} elements{}",
+                  comparison.request.weights     ? "weights of layer 0"
+                  : comparison.request.gradients ? "gradients"
+                                                 : "activations",
+                  count_text(elements),
+                  comparison.request.only_sample ? ": those of the experts around a sample" : ""));
   document.table(comparison_table(recorded));
   return document;
 }

@@ -1,6 +1,7 @@
 #include "profiling/trace/roofline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -148,6 +149,28 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
     }
   }
   return sum;
+}
+
+std::string unknown_work(const engine::RunResult& result, Stage stage) {
+  if (!is_rated(stage)) return {};
+  const engine::StepProgram program = engine::program_of(result.effective);
+  const engine::WorkCase of = work_case(result, engine::mean_splits(result));
+  std::vector<std::string> from_files;
+  for (const engine::ProgramPart& part : program.parts) {
+    for (const engine::Operation& operation : part.operations) {
+      if (operation.traits().stage != stage || counted_work(program, operation, of)) continue;
+      std::string name(
+          engine::tensor_symbol(result.effective.step, operation.reads.front().tensor));
+      if (std::ranges::find(from_files, name) == from_files.end()) {
+        from_files.push_back(std::move(name));
+      }
+    }
+  }
+  if (from_files.empty()) return {};
+  return fmt::format(
+      "{} has no place on the roofline: {} came from a file, and a run does not record the element "
+      "type of a file, so the bytes that were read are not known",
+      engine::stage_name(stage), fmt::join(from_files, " and "));
 }
 
 namespace {

@@ -35,6 +35,9 @@ struct StageWork {
 std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage,
                                     int iteration = 0);
 
+/// Why the work of such a stage is not known; empty if it is, or the run lacks the stage.
+std::string unknown_work(const engine::RunResult& result, engine::Stage stage);
+
 /// What the run's step does, operation by operation, with the work of its mean splits.
 std::vector<engine::ExplainedOperation> explained_step(const engine::RunResult& result);
 

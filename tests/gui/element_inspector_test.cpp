@@ -82,8 +82,9 @@ TEST_F(ElementInspector, ASeriesIsNoInspection) {
   EXPECT_FALSE(is_shown_on_recipes(over_steps));
 }
 
-TEST_F(ElementInspector, OffersTheRecipesOnlyOfARecordingThatComparesThem) {
+TEST_F(ElementInspector, OffersTheRecipesOnlyOfTheOperandOnScreen) {
   view_.from_file = true;
+  view_.link.state = LinkState::Lost;
   frame();
   EXPECT_FALSE(offers_recipes());
   // The Recipes view shows none of these.
@@ -91,14 +92,56 @@ TEST_F(ElementInspector, OffersTheRecipesOnlyOfARecordingThatComparesThem) {
   over_steps.series.emplace();
   engine::ComparisonRequest of_gradients = of_recipes();
   of_gradients.gradients = true;
-  engine::ComparisonRequest of_weights = inspection_order(model_, {0, 0});
+  // Of other tensors: W, X of another seed, X of another size.
+  engine::ComparisonRequest of_weights = of_recipes();
   of_weights.weights = true;
-  view_.comparisons = {recorded(over_steps), recorded(of_gradients), recorded(of_weights)};
+  engine::ComparisonRequest of_seed = of_recipes();
+  of_seed.request.seed += 1;
+  engine::ComparisonRequest of_size = of_recipes();
+  of_size.request.shape.rows += 1;
+  view_.comparisons = {recorded(over_steps), recorded(of_gradients), recorded(of_weights),
+                       recorded(of_seed), recorded(of_size)};
   frame();
   EXPECT_FALSE(offers_recipes());
-  view_.comparisons.push_back(recorded(of_recipes()));
+  engine::ComparisonRequest timed = of_recipes();
+  timed.timed_launches = 20;
+  timed.request.launch.iterations += 1;  // changes no value
+  view_.comparisons.push_back(recorded(timed));
   frame();
   EXPECT_TRUE(offers_recipes());
+  // A worker shows the elements of the run itself.
+  view_.link.state = LinkState::Responsive;
+  frame();
+  EXPECT_FALSE(offers_recipes());
+}
+
+/// The values follow from the request: a worker makes them again, and the recording stays.
+TEST_F(ElementInspector, ARecordedRunIsInspectedByTheWorkerHere) {
+  view_.from_file = true;
+  view_.link.state = LinkState::Responsive;
+  std::vector<Command> commands;
+  window_.frame([&](const PanelContext& context) {
+    inspector_.go_to(context, model_, {3, 5, 2, 2});
+    commands = context.commands;
+  });
+  ASSERT_EQ(commands.size(), 1U);
+  const auto* const order = std::get_if<InspectElements>(&commands.front());
+  ASSERT_NE(order, nullptr);
+  EXPECT_TRUE(order->order.only_sample);
+  EXPECT_EQ(order->order.sample_row, 3);
+  EXPECT_EQ(elements(), 0U);
+  view_.live_comparisons.push_back(recorded(order->order));
+  frame();
+  EXPECT_EQ(elements(), 1U);
+}
+
+/// Recordings from before have inspections of the whole operand.
+TEST_F(ElementInspector, AnInspectionOfTheWholeOperandIsShownToo) {
+  engine::ComparisonRequest whole = inspection_order(model_, {0, 0});
+  whole.only_sample = false;
+  view_.comparisons.push_back(recorded(whole));
+  frame();
+  EXPECT_EQ(elements(), 1U);
 }
 
 }  // namespace

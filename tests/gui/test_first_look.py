@@ -112,14 +112,58 @@ def test_names_of_layers_are_whole_beside_their_replays(open_window):
     assert abs(edge - edge[0, 0]).max() < 12, "something is drawn up to the edge of the card"
 
 
-def test_missing_elements_lead_to_existing_ones(open_window):
+def test_elements_that_nobody_can_make_are_explained(open_window):
     window = recording(open_window)
     window.key("ctrl+2")
     window.settle()
     window.click("numerics.lower.1")
+    window.wait("the reason", lambda m: any(c["id"] == "numerics.no_elements" for c in m["controls"]))
+    said = window.control("numerics.no_elements")["value"]
+    assert said == ("X of run 1 of the recording can be made again by a worker, because its values follow from seed 1; "
+                    "this window was opened without one.")
+    # The recording compares recipes, but on another X.
+    assert window.control("numerics.recipe_elements") is None
+
+
+def inspected(window, element):
+    window.wait("its elements", lambda m: any(c["id"] == "numerics.arithmetic" and c["value"].startswith(element)
+                                              for c in m["controls"]), 60)
+
+
+def test_a_click_in_the_example_leads_to_the_element(open_window):
+    """X of an H200's layer from tokens, and a W of 2 GB, are made again here: the recorded magnitudes."""
+    window = open_window(str(SAMPLE))
+    window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
+    window.key("ctrl+2")
     window.settle()
-    window.click("numerics.recipe_elements")
-    window.wait("the recipes", lambda m: any(c["id"] == "recipes.table" for c in m["controls"]))
+    for operand, element, value in (("X", "X[2193, 7034] = ", 236), ("Wup", "Wup[20036, 7015] = ", 0.07080078125)):
+        window.click("numerics.part.3")
+        window.wait("the worst", lambda m: any(c["id"] == "channels.worst.row.0" for c in m["controls"]))
+        operands = [c for c in window.map()["controls"]
+                    if c["id"].startswith("numerics.operand.") and c["label"] == operand]
+        window.click(operands[0]["id"])
+        window.settle()
+        window.click("channels.worst.row.0")
+        inspected(window, element)
+        words = window.control("numerics.arithmetic")["value"]
+        assert abs(float(words.splitlines()[0].split(" = ")[1])) == pytest.approx(value, rel=1e-6), words
+        assert window.state()["from_file"], "the recording stays on screen"
+    # From the map too.
+    window.settle()
+    before = window.control("numerics.arithmetic")["value"]
+    window.click("numerics.scale_map")
+    window.wait("another element", lambda m: any(c["id"] == "numerics.arithmetic" and c["value"].startswith("Wup[")
+                                                 and c["value"] != before for c in m["controls"]), 60)
+
+
+def test_the_doctor_shows_the_visit_to_the_run_on_screen(open_window):
+    window = recording(open_window)
+    window.key("ctrl+3")
+    window.settle()
+    window.click("graphs.view.3")
+    window.wait("a visit", lambda m: any(c["id"] == "graphs.source" and c["value"].startswith("visit 1: expert layer")
+                                         for c in m["controls"]))
+    assert "6 replays equal the eager launches" in window.control("doctor.conclusion")["value"]
 
 
 @pytest.mark.parametrize("choice", [0, 1])

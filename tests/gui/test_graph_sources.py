@@ -45,11 +45,10 @@ def test_topology_and_memory_open_on_the_graph_of_the_run_on_screen(window):
     nodes(window, lambda n: n > 20)
 
 
-def test_the_doctor_opens_on_the_visit_with_findings_until_one_is_chosen(window):
+def test_the_doctor_opens_on_the_visit_to_the_run_until_one_is_chosen(window):
     """The rules find nothing in the run's graph: there the page would be empty."""
     show(window, 3)
-    source(window, "visit 2")
-    window.wait("its finding", lambda m: any(c["id"] == "doctor.node.0" for c in m["controls"]))
+    source(window, "visit 1")
     window.choose("graphs.source", OF_THE_RUN)
     show(window, 1)
     show(window, 3)
@@ -73,6 +72,7 @@ def test_the_choice_is_that_of_all_views(window):
 
 def test_a_node_of_a_finding_is_shown_in_the_graph_that_the_finding_is_about(window):
     show(window, 3)
+    window.choose("graphs.source", "visit 2")
     source(window, "visit 2")
     window.wait("its finding", lambda m: any(c["id"] == "doctor.node.0" for c in m["controls"]))
     window.settle()

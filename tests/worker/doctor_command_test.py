@@ -77,6 +77,15 @@ class Visits(Doctor):
         report = json.loads(self.call(code, "--snapshot", session, "--json").stdout)
         return report, [(finding["rule"], finding["confidence"]) for finding in report["findings"]]
 
+    def test_every_subject_of_a_recording_has_a_name_of_its_own(self):
+        shipped = os.path.join(ASSETS, "sessions/h200_layer.session")
+        subjects = [line.split(None, 1)[1] for line in self.call(FINDINGS, "--snapshot", shipped).stdout.splitlines()
+                    if line.startswith("subject ")]
+        self.assertEqual(len(subjects), 13)
+        self.assertEqual(len(set(subjects)), 13, subjects)
+        self.assertTrue(subjects[2].startswith("run 3: "), subjects[2])
+        self.assertTrue(subjects[12].startswith("visit 2: "), subjects[12])
+
     def test_a_recorded_proof_stays_proved(self):
         for session, code, rules in self.recordings_of_an_h200():
             report, found = self.findings_of(code, session)

@@ -185,9 +185,10 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
     figures.push_back({.id = "compare.control",
                        .label = "A against itself",
                        .value = {plot::percent_change(step.control_ratio), "%"},
-                       .note = fmt::format("p of the blocks {:.2g}", step.block_p),
+                       .note = fmt::format("by chance: p {:.2g}", step.block_p),
                        .tooltip = "Even blocks of A against odd ones; a difference must be larger. "
-                                  "p: how often the blocks would differ this much by chance"});
+                                  "p: how probable it is that equal settings order the blocks of "
+                                  "A and B like this, or more clearly (rank-sum test)"});
   }
   draw_headline(context, figures, area.size.x);
   // In words, under the figures: the reason, then what kept weights change.

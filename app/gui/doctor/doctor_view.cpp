@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/doctor/proof_records.h"
 #include "app/doctor/report_document.h"
@@ -17,6 +18,7 @@
 #include "app/gui/graph/node_details.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/counted.h"
 #include "profiling/document/doctor_tables.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/trace/statistics.h"
@@ -71,6 +73,15 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
                      ImGui::GetItemRectMax());
   }
   return conclusion;
+}
+
+/// "1 other visit above · ", while a visit is on screen: first, because a long subject is cut.
+std::string other_visits(const SessionView& view, const profiling::DoctorReport& shown) {
+  const auto others = std::ranges::count_if(
+      view.visits, [&shown](const auto& visit) { return &visit->report != &shown; });
+  const bool is_visit = std::cmp_not_equal(others, view.visits.size());
+  if (!is_visit || others == 0) return {};
+  return engine::counted(others, "other visit") + " above \u00b7 ";
 }
 
 /// An experiment whose checks are drawn.
@@ -168,7 +179,9 @@ CardSpec DoctorView::state_card(const PanelContext& context, GraphScene& scene) 
   CardSpec spec{.id = "doctor.state_card",
                 .title = busy ? "In progress" : "Conclusion",
                 .question = "What was the outcome, or what is happening now?",
-                .note = busy || report == nullptr ? "" : report->snapshot.subject,
+                .note = busy || report == nullptr
+                            ? ""
+                            : other_visits(context.view, *report) + report->snapshot.subject,
                 .measured =
                     "Every experiment runs in its own process, which ends with it; a "
                     "marker after every node shows how far a replay got.",

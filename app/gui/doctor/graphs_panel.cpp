@@ -201,7 +201,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
       !context.view.visits.empty()) {
     view_ = 3;
   }
-  if (view_ == 3) sources_.prefer_findings(context.view);
+  if (view_ == 3) sources_.prefer_visit(context.view);
   const ReportSource* source = sources_.chosen();
   scene_.show(source == nullptr ? nullptr : source->report,
               source == nullptr ? nullptr : source->run,

@@ -86,12 +86,15 @@ void ReportSources::put_on_screen(std::string key) {
   ++changes_;
 }
 
-void ReportSources::prefer_findings(const SessionView& view) {
+void ReportSources::prefer_visit(const SessionView& view) {
   const auto& run = view.doctor.run_report;
   if (!key_.empty() || view.visits.empty() || session_path_.empty()) return;
-  if (run == nullptr || !run->findings.empty()) return;
-  const std::size_t visit = most_certain(view.visits);
-  if (!view.visits[visit]->report.findings.empty()) put_on_screen(key_of_visit(visit + 1));
+  if (view.run == nullptr || run == nullptr || !run->findings.empty()) return;
+  const auto own = std::ranges::find_if(view.visits, [&view](const auto& visit) {
+    return examines_step_of(*visit, view.run->request);
+  });
+  const std::ptrdiff_t index = own == view.visits.end() ? 0 : own - view.visits.begin();
+  put_on_screen(key_of_visit(static_cast<std::size_t>(index) + 1));
 }
 
 const ReportSource* ReportSources::chosen() const {

@@ -27,9 +27,9 @@ class ReportSources {
   /// Null if there is none, or the run's graph is still being examined.
   const ReportSource* chosen() const;
   int index() const;
-  /// For the doctor, which has nothing to show of a run without findings: puts the visit of the
-  /// recording that says most on screen, if it has findings and nothing was chosen yet.
-  void prefer_findings(const SessionView& view);
+  /// For the doctor, which has nothing to show of a run without findings: if nothing was chosen
+  /// yet, puts the recording's visit to the run's step on screen, else its first.
+  void prefer_visit(const SessionView& view);
   void choose(int index);
   /// How often another one was put on screen: by the user, because it is new, or as the first of a
   /// recording.

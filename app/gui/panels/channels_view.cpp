@@ -298,7 +298,11 @@ CardSpec ChannelsView::table_card(const PanelContext& context) {
                   if (!row || !inspectable_) return;
                   const Channel& one =
                       profiling::channels_of(profile(axis), static_cast<ChannelList>(list_))[*row];
-                  wanted_ = region_of(axis, one.index, 1);
+                  // Where its largest element is known: no search through the whole operand.
+                  const bool column = axis == ChannelAxis::Columns;
+                  wanted_ = one.place < 0 ? region_of(axis, one.index, 1)
+                                          : OperandRegion{column ? one.place : one.index,
+                                                          column ? one.index : one.place, 1, 1};
                 }};
   return spec;
 }

@@ -13,235 +13,6 @@
 #include "profiling/document/columns.h"
 
 namespace app {
-namespace {
-
-std::string cell_text(const RecipeOverlay& overlay, CellField field, std::size_t index) {
-  const engine::QuantizationSample& sample = overlay.report->sample;
-  const auto number = [](float value) { return fmt::format("{:.4g}", static_cast<double>(value)); };
-  switch (field) {
-    case CellField::Original:
-      return number(sample.original[index]);
-    case CellField::Code:
-      return code_hex(overlay.format, sample.codes[index]);
-    case CellField::Bits:
-      return code_bits(overlay.format, sample.codes[index]);
-    case CellField::Scale:
-      return number(sample.scale_inv[index]);
-    case CellField::Decoded:
-      return number(sample.decoded[index]);
-    case CellField::Error:
-      return number(sample.decoded[index] - sample.original[index]);
-    case CellField::Ulp: {
-      const double steps = steps_to_code(overlay, index);
-      return std::isfinite(steps) ? fmt::format("{:.2f}", steps) : "n/a";
-    }
-  }
-  return {};
-}
-
-bool is_weights(engine::StepTensor operand) {
-  return operand == engine::StepTensor::WUp || operand == engine::StepTensor::WDown;
-}
-
-engine::OperandRole role_of(engine::StepTensor operand) {
-  return operand == engine::StepTensor::DY ? engine::OperandRole::Gradients
-         : is_weights(operand)             ? engine::OperandRole::Weights
-                                           : engine::OperandRole::Activations;
-}
-
-/// Whether the Recipes view shows elements of it.
-bool has_recipe_elements(const RecipesModel::Comparison& recorded) {
-  const engine::RecipeComparison& comparison = recorded->comparison;
-  const engine::ComparisonRequest& request = comparison.request;
-  return is_shown_on_recipes(request) &&
-         std::ranges::any_of(comparison.reports, [](const engine::QuantizationReport& report) {
-           return report.sample.rows > 0;
-         });
-}
-
-struct OperandSize {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-};
-
-/// The step whose X, W or dY the operand is.
-engine::RunRequest step_of(const NumericsModel& model) {
-  const engine::RunRequest& effective = model.run().result.effective;
-  return model.operand() == engine::StepTensor::WDown
-             ? engine::projection_of(effective, engine::Projection::Down)
-             : effective;
-}
-
-OperandSize size_of_operand(const NumericsModel& model) {
-  const engine::RunRequest step = step_of(model);
-  return {is_weights(model.operand()) ? step.shape.n * step.shape.num_experts : step.shape.rows,
-          model.operand() == engine::StepTensor::DY ? engine::output_columns(step) : step.shape.k};
-}
-
-}  // namespace
-
-const std::vector<std::string>& cell_fields() {
-  static const std::vector<std::string> kFields = {"x",     "code",  "bits", "scale",
-                                                   "value", "error", "ulp"};
-  return kFields;
-}
-
-profiling::Table elements_table(std::span<const RecipeOverlay> overlays) {
-  using profiling::column;
-  using profiling::Measure;
-  return {.name = "elements",
-          .columns = {column("recipe"), column("row", Measure::Count),
-                      column("column", Measure::Count), column("x", Measure::Number),
-                      column("code"), column("bits"), column("scale_inv", Measure::Number),
-                      column("decoded", Measure::Number), column("ulp", Measure::Number)},
-          .rows = [overlays](const profiling::RowSink& sink) {
-            // Nine digits tell two FP32 values apart.
-            const auto exact = [](float value) {
-              return profiling::worded(static_cast<double>(value), fmt::format("{:.9g}", value));
-            };
-            for (const RecipeOverlay& overlay : overlays) {
-              const engine::QuantizationSample& sample = overlay.report->sample;
-              const auto columns = static_cast<std::size_t>(sample.columns);
-              for (std::size_t i = 0; i < sample.codes.size(); ++i) {
-                sink({.cells = profiling::cells_of(
-                          overlay.name, sample.row + static_cast<std::int64_t>(i / columns),
-                          sample.column + static_cast<std::int64_t>(i % columns),
-                          exact(sample.original[i]), code_hex(overlay.format, sample.codes[i]),
-                          code_bits(overlay.format, sample.codes[i]), exact(sample.scale_inv[i]),
-                          exact(sample.decoded[i]), steps_to_code(overlay, i))});
-              }
-            }
-          }};
-}
-
-bool draw_sample_position(const PanelContext& context, const SamplePosition& position,
-                          std::int64_t& row, std::int64_t& column) {
-  const auto field = [&](const char* id, const char* label, std::int64_t& value, std::int64_t count,
-                         const std::string& tooltip) {
-    return controls::drag_int(context, id, label, value, 0, std::max<std::int64_t>(count - 1, 0), 0,
-                              {.enabled = !context.view.from_file,
-                               .reason = position.recorded,
-                               .tooltip = tooltip,
-                               .width = context.theme.px(position.width)});
-  };
-  const bool row_moved =
-      field(position.row_id, "row", row, position.rows,
-            fmt::format("First row of the elements; a click on {} sets both", position.map));
-  ImGui::SameLine(0, context.theme.px(kGap));
-  const bool column_moved = field(position.column_id, position.column_label, column,
-                                  position.columns, "First column of the elements");
-  ImGui::SameLine(0, context.theme.px(kGap));
-  return row_moved || column_moved;
-}
-
-void draw_sample_cells(const PanelContext& context, const char* id, const RecipeOverlay& overlay,
-                       const Area& area, SampleView& view) {
-  const auto field = static_cast<CellField>(view.field);
-  const Theme& theme = context.theme;
-  const engine::QuantizationSample& sample = overlay.report->sample;
-  const ImFont* font = theme.fonts.mono;
-  const float cell_width =
-      plot::text_size(font, field == CellField::Bits ? "0 00000 00" : "-0.00001234").x +
-      theme.px(kGap);
-  const float cell_height = font->FontSize + theme.px(4);
-  const float label_width = plot::text_size(theme.fonts.label, "0000000").x + theme.px(kGapSmall);
-  const float label_height = theme.fonts.label->FontSize + theme.px(2);
-  ImGui::SetCursorScreenPos(area.at);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
-  ImGui::BeginChild(id, area.size, false, ImGuiWindowFlags_HorizontalScrollbar);
-  ImGui::PopStyleVar();
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const ImVec2 grid(origin.x + label_width, origin.y + label_height);
-  const ImVec2 low(area.at.x + label_width, area.at.y + label_height);
-  ImGui::Dummy(ImVec2(label_width + cell_width * static_cast<float>(sample.columns),
-                      label_height + cell_height * static_cast<float>(sample.rows)));
-  const ImVec2 mouse = ImGui::GetMousePos();
-  const bool inside = ImGui::IsWindowHovered() && mouse.x >= low.x && mouse.y >= low.y;
-  if (inside) {
-    const int row = static_cast<int>((mouse.y - grid.y) / cell_height);
-    const int column = static_cast<int>((mouse.x - grid.x) / cell_width);
-    if (row >= 0 && column >= 0 && row < sample.rows && column < sample.columns) {
-      view.picked_row = row;
-      view.picked_column = column;
-    }
-  }
-  draw->PushClipRect(low, area.end(), true);
-  for (int row = 0; row < sample.rows; ++row) {
-    const float y = grid.y + cell_height * static_cast<float>(row);
-    if (y + cell_height < low.y || y > area.end().y) continue;
-    for (int column = 0; column < sample.columns; ++column) {
-      const float x = grid.x + cell_width * static_cast<float>(column);
-      if (x + cell_width < low.x || x > area.end().x) continue;
-      const auto index = static_cast<std::size_t>(row) * static_cast<std::size_t>(sample.columns) +
-                         static_cast<std::size_t>(column);
-      if (row == view.picked_row && column == view.picked_column) {
-        draw->AddRectFilled(ImVec2(x, y), ImVec2(x + cell_width, y + cell_height),
-                            theme.colors.raised);
-        draw->AddRect(ImVec2(x, y), ImVec2(x + cell_width, y + cell_height), overlay.color);
-      }
-      plot::draw_text_right(draw, font,
-                            ImVec2(x + cell_width - theme.px(kGapSmall), y + theme.px(2)),
-                            theme.colors.text, cell_text(overlay, field, index));
-    }
-  }
-  draw->PopClipRect();
-  // Row and column numbers stay in place while the cells scroll.
-  draw->PushClipRect(ImVec2(area.at.x, low.y), area.end(), true);
-  for (int row = 0; row < sample.rows; ++row) {
-    const float y = grid.y + cell_height * static_cast<float>(row) + theme.px(3);
-    plot::draw_text_right(draw, theme.fonts.label, ImVec2(low.x - theme.px(kGapSmall), y),
-                          theme.colors.dim_text, std::to_string(sample.row + row));
-  }
-  draw->PopClipRect();
-  draw->PushClipRect(ImVec2(low.x, area.at.y), area.end(), true);
-  for (int column = 0; column < sample.columns; ++column) {
-    const float x = grid.x + cell_width * static_cast<float>(column + 1) - theme.px(kGapSmall);
-    plot::draw_text_right(draw, theme.fonts.label, ImVec2(x, area.at.y), theme.colors.dim_text,
-                          std::to_string(sample.column + column));
-  }
-  draw->PopClipRect();
-  ImGui::EndChild();
-  controls::record(context, id, "elements of the sample", "plot",
-                   fmt::format("row={};column={};rows={};columns={};cell_width={:.1f};"
-                               "cell_height={:.1f};left={:.1f};top={:.1f}",
-                               sample.row, sample.column, sample.rows, sample.columns, cell_width,
-                               cell_height, low.x, low.y),
-                   area.at, area.end());
-}
-
-bool is_inspection(const engine::ComparisonRequest& request) {
-  return !request.series && request.recipes.size() == 1 && request.timed_launches == 0;
-}
-
-bool is_shown_on_recipes(const engine::ComparisonRequest& request) {
-  return !request.series && !request.gradients && !is_inspection(request);
-}
-
-bool has_elements(const NumericsModel& model) { return can_inspect(model) && model.quantized(); }
-
-bool can_inspect(const NumericsModel& model) {
-  return is_linear_operand(model.operand()) || model.operand() == engine::StepTensor::WDown;
-}
-
-engine::ComparisonRequest inspection_order(const NumericsModel& model,
-                                           const OperandRegion& region) {
-  return {.request = step_of(model),
-          .weights = is_weights(model.operand()),
-          .gradients = model.operand() == engine::StepTensor::DY,
-          .recipes = {model.recipe()},
-          .sample_row = region.row,
-          .sample_column = region.column,
-          .sample_rows = region.rows,
-          .sample_columns = region.columns,
-          .timed_launches = 0};
-}
-
-bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model) {
-  return is_inspection(done) && can_inspect(model) &&
-         answers(done, inspection_order(model, {done.sample_row, done.sample_column,
-                                                done.sample_rows, done.sample_columns}));
-}
 
 void RunInspector::go_to(const PanelContext& context, const NumericsModel& model,
                          const OperandRegion& region) {
@@ -253,8 +24,10 @@ void RunInspector::go_to(const PanelContext& context, const NumericsModel& model
   view_.picked_row = 0;
   view_.picked_column = 0;
   searched_ = region;
-  waiting_ = !context.view.from_file && context.view.link.state != LinkState::Lost;
-  if (waiting_) return context.commands.push_back(inspection_order(model, region));
+  waiting_ = can_ask(context.view);
+  if (waiting_) {
+    return context.commands.push_back(InspectElements{inspection_order(model, region)});
+  }
   // Nobody can be asked: what is at hand has the region's largest element, or is another place.
   if (shown_ == nullptr || !holds_region()) {
     shown_ = nullptr;
@@ -267,25 +40,42 @@ void RunInspector::go_to(const PanelContext& context, const NumericsModel& model
 }
 
 void RunInspector::follow(const PanelContext& context, const NumericsModel& model) {
-  const auto& comparisons = context.view.comparisons;
+  const SessionView& view = context.view;
+  const auto newest_of = [](const auto& comparisons) {
+    return comparisons.empty() ? nullptr : comparisons.back();
+  };
   // Not by their number, which stays the same once each new one replaces the oldest.
-  const RecipesModel::Comparison newest = comparisons.empty() ? nullptr : comparisons.back();
-  if (generation_ == model.generation() && newest_ == newest) return;
+  const RecipesModel::Comparison newest = newest_of(view.comparisons);
+  const RecipesModel::Comparison newest_live = newest_of(view.live_comparisons);
+  if (generation_ == model.generation() && newest_ == newest && newest_live_ == newest_live) return;
   if (generation_ != model.generation() && !waiting_) keep_element();
   generation_ = model.generation();
   newest_ = newest;
-  RecipesModel::Comparison found;
-  for (const RecipesModel::Comparison& one : comparisons) {
-    const engine::RecipeComparison& comparison = one->comparison;
-    if (inspects(comparison.request, model) && !comparison.reports.empty() &&
-        comparison.reports.front().sample.rows > 0) {
-      found = one;
-    }
-  }
+  newest_live_ = newest_live;
+  RecipesModel::Comparison found = found_in(view, model);
   const bool changed = found != shown_;
   shown_ = std::move(found);
   if (changed) show(context, model);
   if (chosen_ && !holds_element()) ask_again(context, model);
+}
+
+bool RunInspector::can_ask(const SessionView& view) {
+  return !view.no_worker && view.link.state != LinkState::Lost;
+}
+
+RecipesModel::Comparison RunInspector::found_in(const SessionView& view,
+                                                const NumericsModel& model) {
+  RecipesModel::Comparison found;
+  for (const auto* comparisons : {&view.comparisons, &view.live_comparisons}) {
+    for (const RecipesModel::Comparison& one : *comparisons) {
+      const engine::RecipeComparison& comparison = one->comparison;
+      if (inspects(comparison.request, model) && !comparison.reports.empty() &&
+          comparison.reports.front().sample.rows > 0) {
+        found = one;
+      }
+    }
+  }
+  return found;
 }
 
 void RunInspector::show(const PanelContext& context, const NumericsModel& model) {
@@ -390,7 +180,10 @@ void RunInspector::draw_controls(const PanelContext& context, const NumericsMode
                             .column_label = "col",
                             .width = 52,
                             .map = "the map",
-                            .recorded = "A recording holds only the elements that were inspected",
+                            .fixed = can_ask(context.view)
+                                         ? ""
+                                         : "Without a worker there are only the elements that were "
+                                           "inspected before",
                             .rows = rows,
                             .columns = columns},
                            row, column)) {
@@ -430,55 +223,86 @@ void RunInspector::draw_arithmetic(const PanelContext& context, const NumericsMo
                    area.at, area.end());
 }
 
-void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel& model,
-                                const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const SessionView& view = context.view;
+EmptyElements RunInspector::why_nothing(const SessionView& view, const NumericsModel& model) const {
+  const std::string name = model.operand_name();
   if (!can_inspect(model)) {
-    draw_empty(context, area.size, "Only inside the layer",
-               fmt::format("The step computes {} but keeps only its statistics. Choose X, Wup, "
-                           "Wdown or dY to see single elements.",
-                           model.operand_name()));
-    return;
+    return {"Only inside the layer",
+            fmt::format("The step computes {} but keeps only its statistics. Choose X, Wup, "
+                        "Wdown or dY to see single elements.",
+                        name)};
   }
   if (!model.quantized()) {
-    draw_empty(context, area.size, "BF16 has no codes",
-               "The recipe leaves the operands as they are. Choose an FP8 recipe in the rail.");
-    return;
+    return {"BF16 has no codes",
+            view.from_file
+                ? "The recipe of this run leaves the operands as they are. Choose a run with an "
+                  "FP8 recipe in the list."
+                : "The recipe leaves the operands as they are. Choose an FP8 recipe in the rail."};
   }
   const auto [rows, columns] = size_of_operand(model);
   if (chosen_ && (row_ >= rows || column_ >= columns)) {
-    draw_empty(
-        context, area.size, "Not in this run",
-        fmt::format("{}[{}, {}] was chosen; here {} has {} rows of {} elements. Click a "
-                    "block of the map to choose another.",
-                    model.operand_name(), row_, column_, model.operand_name(), rows, columns));
-    return;
+    return {"Not in this run",
+            fmt::format("{}[{}, {}] was chosen; here {} has {} rows of {} elements. Click a "
+                        "block of the map to choose another.",
+                        name, row_, column_, name, rows, columns)};
+  }
+  const std::string run =
+      view.from_file ? fmt::format("run {} of the recording", view.run_index + 1 - view.live_runs)
+                     : "this run";
+  if (!can_ask(view)) {
+    const std::string why =
+        view.no_worker ? "this window was opened without one" : "there is none now: start one";
+    std::string sentence = fmt::format("{} of {} can be made again by a worker, because {}; {}.",
+                                       name, run, origin_of_values(model), why);
+    const bool compared =
+        view.from_file && std::ranges::any_of(view.comparisons, [&](const auto& one) {
+          return compares_operand(one, model);
+        });
+    if (compared) sentence += " The recording has elements of it in its comparison of recipes.";
+    return {"No elements of this run", std::move(sentence),
+            compared ? EmptyElements::Recipes : EmptyElements::None};
   }
   if (view.comparing) {
-    draw_empty(context, area.size, "Fetching elements",
-               "The worker quantizes the operand once more and sends 32 x 32 elements.");
+    return {
+        "Fetching elements",
+        fmt::format("The worker makes {} of {} again, quantizes its experts around the element, "
+                    "and sends 32 x 32 elements.",
+                    name, run)};
+  }
+  // An error of another order says nothing about these.
+  if (waiting_ && !view.comparison_error.empty()) {
+    return {"No elements of this run",
+            fmt::format("{} of {} cannot be made again here, though {}: {}", name, run,
+                        origin_of_values(model), view.comparison_error),
+            EmptyElements::Inspect};
+  }
+  return {"No elements yet",
+          "Click a block of the map, or start at the first element." +
+              (view.from_file ? fmt::format(" The worker here makes {} of {} again: {}.", name, run,
+                                            origin_of_values(model))
+                              : std::string()),
+          EmptyElements::Inspect};
+}
+
+void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel& model,
+                                const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const EmptyElements empty = why_nothing(context.view, model);
+  const bool recipes = empty.button == EmptyElements::Recipes;
+  const char* const label = recipes                                  ? "Show the recipes"
+                            : empty.button == EmptyElements::Inspect ? "Inspect"
+                                                                     : nullptr;
+  controls::record(context, "numerics.no_elements", empty.title, "text", empty.sentence, area.at,
+                   area.end());
+  if (!draw_empty(context, area.size, empty.title, empty.sentence,
+                  recipes ? "numerics.recipe_elements" : "numerics.inspect", label)) {
     return;
   }
-  if (view.from_file) {
-    const bool compared = std::ranges::any_of(view.comparisons, has_recipe_elements);
-    if (draw_empty(context, area.size, "No elements of this run",
-                   compared ? "The recording has elements in its recipe comparison."
-                            : "Elements are recorded when a block is clicked while a worker is "
-                              "running. Run the request in the rail to see some.",
-                   "numerics.recipe_elements", compared ? "Show the recipes" : nullptr)) {
-      context.commands.push_back(ShowPage{Page::Numerics, "recipes"});
-    }
-    return;
+  if (!recipes) {
+    const OperandRegion again = searched_.rows > 0 ? searched_ : OperandRegion{row_, column_};
+    return go_to(context, model, chosen_ ? again : OperandRegion{});
   }
-  const bool lost = view.link.state == LinkState::Lost;
-  const std::string sentence = lost ? "There is no worker: start one first."
-                               : view.comparison_error.empty()
-                                   ? "Click a block of the map, or start at the first element."
-                                   : view.comparison_error;
-  if (draw_empty(context, area.size, "No elements yet", sentence, "numerics.inspect",
-                 lost ? nullptr : "Inspect")) {
-    go_to(context, model, {});
+  for (const RecipesModel::Comparison& one : context.view.comparisons) {
+    if (compares_operand(one, model)) wanted_recipes_ = WantedRecipes{one, row_, column_};
   }
 }
 

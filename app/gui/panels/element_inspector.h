@@ -7,10 +7,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/panels/inspection_order.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/recipes_model.h"
 
@@ -36,10 +38,10 @@ struct SamplePosition {
   const char* row_id;
   const char* column_id;
   const char* column_label;
-  float width;           // of each, in grid pixels
-  const char* map;       // which map sets both on a click
-  const char* recorded;  // why a recording's cannot be moved
-  std::int64_t rows;     // of the operand
+  float width;        // of each, in grid pixels
+  const char* map;    // which map sets both on a click
+  const char* fixed;  // why it cannot be moved; empty = it can
+  std::int64_t rows;  // of the operand
   std::int64_t columns;
 };
 /// True when the user has moved the sample.
@@ -50,40 +52,36 @@ bool draw_sample_position(const PanelContext& context, const SamplePosition& pos
 void draw_sample_cells(const PanelContext& context, const char* id, const RecipeOverlay& overlay,
                        const Area& area, SampleView& view);
 
-/// One recipe, numerics only: a request for elements, which the Recipes view ignores.
-bool is_inspection(const engine::ComparisonRequest& request);
-/// Whether the Recipes view shows such a comparison: not those over steps or of dY.
-bool is_shown_on_recipes(const engine::ComparisonRequest& request);
-/// The worker can make the model's operand again: it is an input of the step. A and dH, which an
-/// expert layer computes, are not.
-bool can_inspect(const NumericsModel& model);
-/// It can, and they have codes.
-bool has_elements(const NumericsModel& model);
-/// A region of an operand; where it has no size, the place that a sample begins at.
-struct OperandRegion {
-  std::int64_t row = 0;
-  std::int64_t column = 0;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
+/// What the inspector says where it has no elements to show.
+struct EmptyElements {
+  const char* title = "";
+  std::string sentence;
+  enum Button { None, Inspect, Recipes } button = None;
 };
-
-/// Requests the elements around the region's largest element, or from its place on; only where
-/// can_inspect().
-engine::ComparisonRequest inspection_order(const NumericsModel& model, const OperandRegion& region);
-/// Whether a comparison holds elements of the model's operand, at any position.
-bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model);
 
 class RunInspector {
  public:
   /// Shows the elements around the region's largest element, which is picked; requests them if
-  /// there is a worker.
+  /// there is a worker, and leaves a recording on screen.
   void go_to(const PanelContext& context, const NumericsModel& model, const OperandRegion& region);
   /// Draws into the rest of a card. Once an element was chosen, those around it are requested from
   /// every run on screen.
   void draw(const PanelContext& context, const NumericsModel& model, const Area& area);
   profiling::Table list() const;
 
+  /// A comparison of recipes that the user wants to see instead, and the element to show of it.
+  struct WantedRecipes {
+    RecipesModel::Comparison comparison;
+    std::int64_t row = 0;
+    std::int64_t column = 0;
+  };
+  std::optional<WantedRecipes> take_recipes() { return std::exchange(wanted_recipes_, {}); }
+
  private:
+  /// A worker can be asked, also for elements of a recorded run: they are made again here.
+  static bool can_ask(const SessionView& view);
+  static RecipesModel::Comparison found_in(const SessionView& view, const NumericsModel& model);
+  EmptyElements why_nothing(const SessionView& view, const NumericsModel& model) const;
   void follow(const PanelContext& context, const NumericsModel& model);
   void show(const PanelContext& context, const NumericsModel& model);
   void draw_controls(const PanelContext& context, const NumericsModel& model);
@@ -110,6 +108,8 @@ class RunInspector {
   RecipesModel::Comparison shown_;   // null = none
   std::uint64_t generation_ = 0;     // of the model that shown_ belongs to
   RecipesModel::Comparison newest_;  // of the comparisons already searched
+  RecipesModel::Comparison newest_live_;
+  std::optional<WantedRecipes> wanted_recipes_;
   RecipeOverlay overlay_;
 };
 

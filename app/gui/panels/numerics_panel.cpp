@@ -261,6 +261,10 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
   ImGui::SetCursorScreenPos(figures);
   draw_figures(context, area.end().x - figures.x);
   draw_cards(context, area.below(figures.y - area.at.y + headline_height(theme) + gap));
+  if (const auto wanted = inspector_.take_recipes()) {
+    recipes_.show(wanted->comparison, wanted->row, wanted->column);
+    view_ = kRecipes;
+  }
   veil_.draw(context, area.at, area.end());
 }
 

@@ -9,6 +9,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/counted.h"
 #include "profiling/document/columns.h"
 
 namespace app {
@@ -77,7 +78,7 @@ std::string PerformancePanel::selected_note(int expert) const {
   const std::vector<plot::Bar>& bars = model_.expert_bars();
   if (expert < 0 || std::cmp_greater_equal(expert, bars.size())) return {};
   const plot::Bar& bar = bars[static_cast<std::size_t>(expert)];
-  return fmt::format("expert {}: {}, {} tokens \u00b7 ", expert,
+  return fmt::format("expert {}: {}, {} rows \u00b7 ", expert,
                      std::isfinite(bar.value) ? plot::duration_text(bar.value) : "no time",
                      plot::count_text(static_cast<std::uint64_t>(bar.companion)));
 }
@@ -88,9 +89,10 @@ std::string PerformancePanel::experts_note() const {
     samples = std::max(samples, expert.time.n);
   }
   const PerformanceModel::ExpertSource source = model_.source(model_.source_index());
-  std::string note = source.method == engine::ExpertMethod::Trace
-                         ? fmt::format("{}, n {}", range_note(), samples)
-                         : fmt::format("n {}", samples);
+  std::string note =
+      source.method == engine::ExpertMethod::Trace
+          ? fmt::format("{}, n {}", range_note(), engine::counted(samples, "iteration"))
+          : fmt::format("n {}", engine::counted(samples, "launch", "launches"));
   for (const PerformanceModel::Agreement& agreement : model_.agreements()) {
     note += fmt::format(" \u00b7 {:.2f} of {}", agreement.ratio.median,
                         method_name(agreement.other.method));
@@ -166,7 +168,7 @@ CardSpec PerformancePanel::experts_card(const PanelContext& context, const Area&
       .title = sources == 0 ? "Per expert" : "Per expert: " + names[model_.source_index()],
       .question =
           "How long does each expert take in one iteration, and does that follow "
-          "its tokens? A click selects an expert, here and in Numerics.",
+          "its rows? A click selects an expert, here and in Numerics.",
       .note = sources == 0 ? ""
                            : context.view.absent_note() + selected_note(context.view.expert) +
                                  experts_note(),
@@ -227,7 +229,7 @@ void PerformancePanel::draw_expert_read_out(const PanelContext& context, int exp
       {"median", plot::duration_text(bar.value), bar.color},
       {"p5 \u2013 p95", plot::duration_text(bar.low) + " \u2013 " + plot::duration_text(bar.high)}};
   if (bar.companion > 0.0 && std::isfinite(bar.value)) {
-    lines.push_back({"per token", plot::duration_text(bar.value / bar.companion)});
+    lines.push_back({"per row", plot::duration_text(bar.value / bar.companion)});
   }
   plot::read_out(context, fmt::format("expert {}", expert), lines);
 }

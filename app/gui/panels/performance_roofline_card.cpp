@@ -146,7 +146,9 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
       .question =
           "Is a stage bound by memory or by arithmetic, and how far is it below what this "
           "device can do?",
-      .note = ceilings.products > 0 ? ceilings.product : "",
+      .note = !model_.picture().unplaced.empty() ? model_.picture().unplaced
+              : ceilings.products > 0            ? ceilings.product
+                                                 : "",
       .measured =
           "Each point is a product or a quantize stage. Height: counted work (2 m n k of the "
           "routed rows; for quantize, one multiplication per code written) divided by the median "

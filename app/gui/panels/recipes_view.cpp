@@ -290,6 +290,27 @@ void RecipesView::go_to(const PanelContext& context, std::int64_t row, std::int6
   if (!context.view.from_file) orders_.send(context, wanted(context));
 }
 
+void RecipesView::show(const RecipesModel::Comparison& comparison, std::int64_t row,
+                       std::int64_t column) {
+  const engine::RecipeComparison& shown = comparison->comparison;
+  operand_ = shown.request.weights ? 1 : 0;
+  picked_ = comparison;
+  by_expert_ = false;
+  for (const engine::QuantizationReport& report : shown.reports) {
+    const engine::QuantizationSample& sample = report.sample;
+    if (sample.rows == 0) continue;
+    const std::int64_t picked_row = row - sample.row;
+    const std::int64_t picked_column = column - sample.column;
+    if (picked_row < 0 || picked_row >= sample.rows || picked_column < 0 ||
+        picked_column >= sample.columns) {
+      return;
+    }
+    sample_.picked_row = static_cast<int>(picked_row);
+    sample_.picked_column = static_cast<int>(picked_column);
+    return;
+  }
+}
+
 void RecipesView::draw_sample_controls(const PanelContext& context) {
   std::int64_t row = sample_row_;
   std::int64_t column = sample_column_;
@@ -299,7 +320,9 @@ void RecipesView::draw_sample_controls(const PanelContext& context) {
                             .column_label = "column",
                             .width = 56,
                             .map = "a scale map",
-                            .recorded = "A recording holds one sample: quantize here for another",
+                            .fixed = context.view.from_file
+                                         ? "A recording holds one sample: quantize here for another"
+                                         : "",
                             .rows = model_.operand_rows(),
                             .columns = model_.comparison().request.request.shape.k},
                            row, column)) {

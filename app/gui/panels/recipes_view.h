@@ -22,6 +22,8 @@ class RecipesView {
   void draw(const PanelContext& context, const Area& area, float taken_left);
   /// Shows all cards again, if one fills the view.
   bool close_front() { return board_.restore(); }
+  /// A comparison of the recording on screen, with that element if its sample has it.
+  void show(const RecipesModel::Comparison& comparison, std::int64_t row, std::int64_t column);
   /// What is shown, in one line.
   std::string subject() const;
 

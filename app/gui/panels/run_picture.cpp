@@ -91,6 +91,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   }
   picture->measured_experts = measured_experts(run->result.measurements);
   picture->roofline = profiling::roofline_points(run->result, run->activity);
+  picture->unplaced = profiling::unknown_work(run->result, engine::Stage::Quantize);
   picture->operations = profiling::explained_step(run->result);
   picture->names = profiling::work_labels(run->activity, run->result.effective.step);
   for (const profiling::ActivityRecord& record : records) {

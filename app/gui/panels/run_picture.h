@@ -75,6 +75,7 @@ struct RunPicture {
   std::vector<engine::Stage> expert_stages;  // the stages whose timed records name an expert
   std::vector<MeasuredExperts> measured_experts;
   std::vector<profiling::RooflinePoint> roofline;
+  std::string unplaced;  // why its quantization is not on it; empty = it is, or there is none
   std::vector<engine::ExplainedOperation>
       operations;  // of the step, in the order of their launches
   profiling::WorkLabels names;

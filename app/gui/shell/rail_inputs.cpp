@@ -13,6 +13,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
+#include "app/gui/shell/algorithm_text.h"
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/theme/text.h"
 #include "engine/input/tensor_file.h"
@@ -56,21 +57,6 @@ void draw_end_of_path(const std::string& path) {
                       ImGui::GetStyle().FrameRounding);
   draw_shown(draw, font, {low.x + padding.x, low.y + padding.y}, ImGui::GetColorU32(ImGuiCol_Text),
              fitted_end(font, path, room));
-}
-
-/// "fprop up: 412.0 us → 398.1 us, 3.4 % less (number 3 of 8)", as measured before the iterations.
-std::string gain_text(const engine::AlgorithmChoice& choice, engine::StepKind step) {
-  const char* part = engine::symbols_of(step, engine::projection_at(choice.layer)).part;
-  const std::string product =
-      fmt::format("{}{}{}", engine::name_of(choice.product), *part == '\0' ? "" : " ", part);
-  const std::string first = plot::duration_text(1e3 * choice.first_us);
-  if (choice.chosen == 0 || choice.first_us <= 0) {
-    return fmt::format("{}: {}, the first of {} is the fastest", product, first, choice.candidates);
-  }
-  return fmt::format("{}: {} → {}, {:.1f} % less (number {} of {})", product, first,
-                     plot::duration_text(1e3 * choice.chosen_us),
-                     100.0 * (1.0 - choice.chosen_us / choice.first_us), choice.chosen + 1,
-                     choice.candidates);
 }
 
 }  // namespace
@@ -369,7 +355,7 @@ void ControlRail::draw_algorithm_gains() {
   std::string all;
   const ImVec2 from = ImGui::GetCursorScreenPos();
   for (const engine::AlgorithmChoice& choice : view.run->result.algorithms) {
-    const std::string line = gain_text(choice, view.run->result.effective.step);
+    const std::string line = algorithm_text(choice, view.run->result.effective.step);
     show_wrapped(line);
     all += line + "\n";
   }

@@ -198,6 +198,7 @@ void Shell::carry_out(const Command& command) {
                  [&](const NameRun& order) { workbench_.name_run(order.name); },
                  [&](const SetNotes& order) { workbench_.set_notes(order.notes); },
                  [&](const engine::ComparisonRequest& order) { runs.compare(order); },
+                 [&](const InspectElements& order) { runs.inspect(order.order); },
                  [&](const VisitOrder& order) {
                    page_ = Page::Graphs;
                    workbench_.examine(order);

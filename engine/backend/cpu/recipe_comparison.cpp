@@ -8,6 +8,7 @@
 #include "engine/input/operand_store.h"
 #include "engine/model/out_of_memory.h"
 #include "engine/quantize/compare_recipes.h"
+#include "engine/quantize/compared_source.h"
 #include "engine/quantize/quantize_cpu.h"
 
 namespace engine {
@@ -15,12 +16,14 @@ namespace {
 
 class CpuSide final : public ComparisonSide {
  public:
+  bool loads_parts() const override { return true; }
+
   Result<kernels::GroupedInput> load(const RunRequest& request, const ComparedOperand& operand,
                                      RunProgress&) override {
     role_ = operand.role;
     seed_ = request.seed;
     ENGINE_ASSIGN(std::unique_ptr<TensorSource> source,
-                  open_source(request, operand.role, /*layer=*/0));
+                  open_compared_source(request, operand.role, operand.splits));
     const std::int64_t elements = operand.elements();
     const std::int64_t element = element_bytes(source->element());
     // The operand and its copy; codes and scales of one recipe, packed and as plain arrays.
@@ -30,8 +33,9 @@ class CpuSide final : public ComparisonSide {
       return out_of_memory("comparing recipes on this operand needs", wanted, available,
                            "choose fewer tokens, or a smaller k");
     }
-    store_.emplace(std::move(source), /*keep=*/true);
-    input_ = {.input = store_->rows(0, operand.all_rows()),
+    // Not kept: only the rows that are read are in memory.
+    store_.emplace(std::move(source), /*keep=*/false);
+    input_ = {.input = store_->rows(operand.first_row, operand.all_rows()),
               .type = store_->element(),
               .row_offsets = operand.row_offsets.data(),
               .num_groups = static_cast<int>(operand.rows.size()),

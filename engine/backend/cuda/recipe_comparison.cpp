@@ -15,6 +15,9 @@ class DeviceSide final : public ComparisonSide {
   DeviceSide(DeviceOperands& operands, cudaStream_t stream)
       : operands_(operands), stream_(stream) {}
 
+  /// A device keeps the operands of its steps whole.
+  bool loads_parts() const override { return false; }
+
   Result<kernels::GroupedInput> load(const RunRequest& request, const ComparedOperand& operand,
                                      RunProgress& progress) override {
     role_ = operand.role;

@@ -334,5 +334,101 @@ TEST_F(CpuComparison, ASampleOfARegionHoldsItsLargestElement) {
             static_cast<float>(largest));
 }
 
+/// The experts that are left out change nothing in the sample, whatever the recipe, the direction
+/// and the place are.
+TEST_F(CpuComparison, ASampleAloneIsThatOfTheWholeOperand) {
+  for (const bool weights : {false, true}) {
+    for (const std::int64_t row : {std::int64_t{0}, std::int64_t{120}, std::int64_t{290}}) {
+      ComparisonRequest whole = small();
+      whole.weights = weights;
+      whole.timed_launches = 0;
+      whole.sample_row = row;
+      whole.sample_column = 30;
+      whole.sample_rows = row == 120 ? 100 : 0;  // also around a region's largest element
+      whole.sample_columns = whole.sample_rows;
+      ComparisonRequest alone = whole;
+      alone.only_sample = true;
+      const auto all = compare(whole);
+      const auto part = compare(alone);
+      ASSERT_TRUE(all.ok()) << all.error().message;
+      ASSERT_TRUE(part.ok()) << part.error().message;
+      ASSERT_EQ(part.value().reports.size(), all.value().reports.size());
+      for (std::size_t i = 0; i < all.value().reports.size(); ++i) {
+        const QuantizationSample& expected = all.value().reports[i].sample;
+        const QuantizationSample& found = part.value().reports[i].sample;
+        ASSERT_EQ(found.row, expected.row) << i;
+        ASSERT_EQ(found.column, expected.column);
+        ASSERT_EQ(found.original, expected.original);
+        EXPECT_EQ(found.codes, expected.codes) << i;
+        EXPECT_EQ(found.scale_inv, expected.scale_inv) << i;
+        if (all.value().reports[i].refused.empty()) {
+          EXPECT_LT(part.value().reports[i].statistics.elements,
+                    all.value().reports[i].statistics.elements);
+        }
+      }
+    }
+  }
+}
+
+/// A whole W of this layer has 17 GB of values alone, and needs nine times that.
+TEST_F(CpuComparison, ASampleOfALargeOperandNeedsOnlyItsExpert) {
+  ComparisonRequest request = small();
+  request.request.shape = {.preset = "", .num_experts = 1024, .rows = 1024, .n = 1024, .k = 8192};
+  request.request.routing.distribution = RoutingDistribution::Uniform;
+  request.weights = true;
+  request.recipes = {Recipe{.scaling = Scaling::Block}};
+  request.timed_launches = 0;
+  request.only_sample = true;
+  request.sample_row = 5 * 1024;
+  request.sample_rows = 64;
+  request.sample_columns = 64;
+  const auto alone = compare(request);
+  ASSERT_TRUE(alone.ok()) << alone.error().message;
+  const QuantizationReport& report = alone.value().reports.front();
+  EXPECT_LE(report.statistics.elements, std::uint64_t{2 * 1024 * 8192});
+  EXPECT_EQ(report.sample.rows, kMaxSampleSide);
+  EXPECT_GE(report.sample.row, 5 * 1024 - 2);
+  EXPECT_LT(report.sample.row, 5 * 1024 + 64);
+}
+
+/// A layer that begins at tokens computes with copies of them: the sample has those.
+TEST_F(CpuComparison, ASampleOfALayerFromTokensIsThatOfItsRun) {
+  RunRequest layer;
+  layer.step = StepKind::ExpertLayer;
+  layer.shape = {.preset = "", .num_experts = 4, .rows = 512, .n = 128, .k = 256};
+  layer.routing.distribution = RoutingDistribution::Zipf;
+  layer.expert_layer.top_k = 2;
+  layer.products.passes = StepPasses::ForwardBackward;
+  layer.recipe.scaling = Scaling::Block;
+  layer.launch.iterations = 1;
+  const auto done = run(layer);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  for (const bool gradients : {false, true}) {
+    const OperandStatistics* operand =
+        statistics_of(done.value(), gradients ? StepTensor::DY : StepTensor::X);
+    ASSERT_NE(operand, nullptr);
+    ASSERT_TRUE(operand->channels.has_value());
+    for (const Channel& one : operand->channels->rows.largest) {
+      ComparisonRequest request{.request = layer,
+                                .gradients = gradients,
+                                .recipes = {layer.recipe},
+                                .sample_row = one.index,
+                                .sample_rows = 1,
+                                .sample_columns = layer.shape.k,
+                                .timed_launches = 0};
+      request.only_sample = true;
+      const auto found = compare(request);
+      ASSERT_TRUE(found.ok()) << found.error().message;
+      const QuantizationSample& sample = found.value().reports.front().sample;
+      const std::int64_t at = (one.index - sample.row) * sample.columns +
+                              static_cast<std::int64_t>(one.place) - sample.column;
+      ASSERT_TRUE(at >= 0 && at < std::ssize(sample.original)) << one.index;
+      EXPECT_EQ(static_cast<double>(std::abs(sample.original[static_cast<std::size_t>(at)])),
+                static_cast<double>(one.amax))
+          << "row " << one.index;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace engine

@@ -182,8 +182,32 @@ TEST(ExpertVerdicts, SayWhyNoneDiffers) {
   EXPECT_LT(comparison.experts[0].time.ratio, 0.7);
   EXPECT_EQ(comparison.experts[0].time.doubt, TimeDoubt::FewSamples);
   EXPECT_EQ(expert_verdicts(comparison),
-            "0 of 2 differ: too few samples (5 and 5 samples are too few for an interval; take at "
-            "least 7 of each)");
+            "0 of 2 experts differ by intervals of the ratio of medians that exclude 1: too few "
+            "samples (5 and 5 samples are too few for an interval; take at least 7 of each. Only "
+            "traced iterations have records, and a run that is measured gets no more: measure "
+            "again, with --iterations 7)");
+}
+
+/// A recording gets no more samples: the sentence says what to measure again, and what is decided.
+TEST(ExpertVerdicts, SayHowMoreRecordsAreMade) {
+  RecordedRun a = run_of(100, 10);
+  RecordedRun b = run_of(65, 10);
+  for (RecordedRun* run : {&a, &b}) {
+    run->result.effective.measure.traced_iterations = 3;
+    std::erase_if(run->activity.records,
+                  [](const ActivityRecord& record) { return record.iteration >= 3; });
+  }
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  ASSERT_TRUE(comparison.step.decided()) << comparison.step.reason;
+  ASSERT_FALSE(comparison.stages.empty());
+  for (const TimeDifference& time :
+       {comparison.stages[0].time, comparison.kernels[0].time, comparison.experts[0].time}) {
+    EXPECT_EQ(time.doubt, TimeDoubt::FewSamples);
+    EXPECT_EQ(time.needed, 7U);
+    EXPECT_THAT(time.reason, HasSubstr("samples are too few"));
+    EXPECT_THAT(time.reason, HasSubstr("measure again, with --traced-iterations 7. The step's "
+                                       "verdict rests on all 10 and 10 iterations."));
+  }
 }
 
 TEST(ExpertVerdicts, CountTheReasons) {
@@ -200,10 +224,11 @@ TEST(ExpertVerdicts, CountTheReasons) {
                         with(TimeVerdict::Ambiguous, TimeDoubt::HoldsOne, "0.9 to 1.1"),
                         with(TimeVerdict::Ambiguous, TimeDoubt::HoldsOne, "0.8 to 1.1"),
                         with(TimeVerdict::Ambiguous, TimeDoubt::FewSamples, "5 and 20")};
-  EXPECT_EQ(expert_verdicts(comparison),
-            "1 of 4 differ: 1 ambiguous, too few samples; 2 ambiguous, the interval contains 1");
+  EXPECT_EQ(
+      expert_verdicts(comparison),
+      "1 of 4 experts differ: 1 ambiguous, too few samples; 2 ambiguous, the interval contains 1");
   comparison.experts.resize(1);
-  EXPECT_EQ(expert_verdicts(comparison), "1 of 1 differ");
+  EXPECT_EQ(expert_verdicts(comparison), "1 of 1 experts differ");
 }
 
 }  // namespace

@@ -208,8 +208,8 @@ TEST(ComparisonTables, ExpertsHaveATableOfTheirOwn) {
             "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,left_out_a,"
             "left_out_b\r\n0,,,,,,,,,,,,,7,7,40,30,0,3\r\n");
   EXPECT_EQ(profiling::text_of(table),
-            "expert  tokens of A  tokens of B  SNR of A               SNR of B\n"
-            "     0            7            7  40.00 dB  30.00 dB (3 left out)\n");
+            "expert  rows of A  rows of B  SNR of A               SNR of B\n"
+            "     0          7          7  40.00 dB  30.00 dB (3 left out)\n");
 }
 
 TEST(DifferenceDocument, SaysWhatDiffersTheTimesAndTheVerdict) {

@@ -62,5 +62,23 @@ TEST(OpenedReport, TheRequestOfAVisitIsKnownUnlessItWasToTheGallery) {
   EXPECT_EQ(examined_request(profiling::RecordedVisit{}), nullptr);
 }
 
+TEST(OpenedReport, AVisitToTheStepOfARunBelongsToIt) {
+  profiling::RecordedVisit visit;
+  visit.request.seed = 7;
+  visit.report.snapshot.subject = profiling::step_title(visit.request);
+  engine::RunRequest run = visit.request;
+  run.launch.iterations += 5;
+  run.measure.stamps = !run.measure.stamps;
+  EXPECT_TRUE(examines_step_of(visit, run));
+  // Recordings from when rows were called tokens.
+  const std::size_t rows = visit.report.snapshot.subject.find(" rows,");
+  ASSERT_NE(rows, std::string::npos);
+  visit.report.snapshot.subject.replace(rows, 6, " tokens,");
+  EXPECT_EQ(examined_request(visit), &visit.request);
+  EXPECT_TRUE(examines_step_of(visit, run));
+  run.seed = 8;
+  EXPECT_FALSE(examines_step_of(visit, run));
+}
+
 }  // namespace
 }  // namespace app

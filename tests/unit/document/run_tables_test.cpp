@@ -42,6 +42,21 @@ void expect_sound(const Table& table) {
   });
 }
 
+TEST(ComparisonTable, SaysNothingOfTheRangeThatNoScaleWastes) {
+  RecordedComparison comparison = sample_comparison(4);
+  const auto first_tooltip = [&comparison] {
+    return all_rows(comparison_table(comparison)).front().full_name;
+  };
+  engine::QuantizationReport& report = comparison.comparison.reports.front();
+  report.refused.clear();
+  report.waste = {.scales = 12, .mean = 0.25, .max = 0.5};
+  EXPECT_NE(first_tooltip().find("range wasted by 12 scales: mean 0.25"), std::string::npos)
+      << first_tooltip();
+  report.waste = {};
+  EXPECT_NE(first_tooltip().find("no scales that waste range"), std::string::npos);
+  EXPECT_EQ(first_tooltip().find("n/a"), std::string::npos) << first_tooltip();
+}
+
 TEST(RunTables, EveryRowHasACellPerColumn) {
   const RecordedRun run = sample_run(3);
   std::set<std::string> names;

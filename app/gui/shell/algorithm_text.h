@@ -1,0 +1,13 @@
+// What trying the algorithms of a product has gained, in one line.
+#pragma once
+
+#include <string>
+
+#include "engine/model/run_result.h"
+
+namespace app {
+
+/// "fprop up: 412.0 us → 398.1 us, 3.4 % less (number 3 of 8)", as measured before the iterations.
+std::string algorithm_text(const engine::AlgorithmChoice& choice, engine::StepKind step);
+
+}  // namespace app
