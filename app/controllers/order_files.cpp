@@ -113,6 +113,7 @@ void OrderFiles::name_as_here(LinkEvent& event) const {
     });
   };
   if (auto* run = std::get_if<RunDone>(&event)) rename(run->result);
+  if (auto* preview = std::get_if<RunPreview>(&event)) rename(preview->result);
   if (auto* comparison = std::get_if<engine::RecipeComparison>(&event)) rename(*comparison);
   auto* report = std::get_if<FileReport>(&event);
   if (report == nullptr || report->listing) return;

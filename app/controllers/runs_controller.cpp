@@ -346,6 +346,8 @@ void RunsController::inspect_file(const FileQuestion& question) {
 bool RunsController::tick() {
   const bool automatic = link.automatic;
   std::vector<LinkEvent> events = link.poll();
+  // The rest of it will not arrive.
+  if (link.status().state == LinkState::Lost) state.drop_preview();
   for (LinkEvent& event : events) {
     std::visit([this](auto& one) { take(std::move(one)); }, event);
   }
@@ -368,6 +370,7 @@ bool RunsController::tick() {
 }
 
 void RunsController::take(WorkerHello&& hello) {
+  state.drop_preview();
   const auto available = [&](engine::GemmBackend kind) {
     return std::ranges::any_of(
         hello.backends, [&](const BackendOffer& one) { return one.kind == kind && one.available; });
@@ -406,11 +409,23 @@ void RunsController::take(RunDone&& done) {
   link.answered(id);
   profiling::RecordedRun run = recorded_run(std::move(done), request);
   if (const std::optional<profiling::RunGroup> group = batches_.take_result(id)) run.group = *group;
+  state.drop_preview();
   results_.emplace_back(state.add_live(std::move(run)));
   const int frames = std::exchange(frames_while_timing_, 0);
   if (local_worker()) state.set_frames_of_newest(frames);
   if (id == run_by_itself_) state.set_made_by_itself();
   state.last_error.clear();
+}
+
+void RunsController::take(RunPreview&& preview) {
+  const std::uint64_t id = preview.result.id;
+  const engine::RunRequest* request = link.order_of<engine::RunRequest>(id);
+  // A run of a batch does not take the screen; an outdated one is not worth it.
+  if (request == nullptr || id != link.newest_order() || batches_.running()) return;
+  RunDone known;
+  known.result = std::move(preview.result);
+  known.power = std::move(preview.power);
+  state.show_preview(recorded_run(std::move(known), *request));
 }
 
 void RunsController::take(engine::RecipeComparison&& comparison) {
@@ -421,6 +436,7 @@ void RunsController::take(engine::RecipeComparison&& comparison) {
 }
 
 void RunsController::take(RunError&& error) {
+  state.drop_preview();
   const engine::RunRequest* request = link.order_of<engine::RunRequest>(error.id);
   if (error.stalled != nullptr) {
     std::string text = "The run stalled: " + error.error.message + ".";

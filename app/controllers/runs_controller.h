@@ -131,6 +131,7 @@ class RunsController {
 
   void take(WorkerHello&& hello);
   void take(RunDone&& done);
+  void take(RunPreview&& preview);
   void take(engine::RecipeComparison&& comparison);
   void take(RunError&& error);
   void take(FileReport&& report);

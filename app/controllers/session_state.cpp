@@ -73,8 +73,30 @@ void SessionState::show_newest_run() {
   show(runs.back());
 }
 
+void SessionState::show_preview(profiling::RecordedRun part) {
+  preview_ = std::make_shared<const profiling::RecordedRun>(std::move(part));
+  list_runs();
+  if (from_file()) return;
+  index_ = live_.runs.size();
+  show(preview_);
+}
+
+void SessionState::drop_preview() {
+  if (preview_ == nullptr) return;
+  const bool shown = shows_preview();
+  names.forget(preview_);
+  changed_notes_.erase(preview_);
+  preview_ = nullptr;
+  list_runs();
+  if (!shown) return;
+  if (!live_.runs.empty()) return show_newest_run();
+  index_ = 0;
+  show(nullptr);
+}
+
 void SessionState::list_runs() {
   runs_ = live_.runs;
+  if (preview_ != nullptr) runs_.push_back(preview_);
   runs_.insert(runs_.end(), file_.runs.begin(), file_.runs.end());
   const auto at = std::ranges::find(runs_, shown_);
   if (at != runs_.end()) index_ = static_cast<std::size_t>(at - runs_.begin());
@@ -93,12 +115,12 @@ void SessionState::open_recording(profiling::Session session, std::size_t run) {
   file_ = shared(std::move(session));
   from_file_ = true;
   list_runs();
-  index_ = live_.runs.size() + std::min(run, file_.runs.empty() ? 0 : file_.runs.size() - 1);
+  index_ = runs_here() + std::min(run, file_.runs.empty() ? 0 : file_.runs.size() - 1);
   show(file_.runs.empty() ? nullptr : runs_[index_]);
 }
 
 void SessionState::select_recorded(std::size_t run) {
-  if (!file_.runs.empty()) return select_run(live_.runs.size() + run);
+  if (!file_.runs.empty()) return select_run(runs_here() + run);
   from_file_ = true;
   show(nullptr);
 }
@@ -144,8 +166,8 @@ void SessionState::open_second(profiling::Session session) {
 void SessionState::back_to_live() {
   if (!from_file()) return;
   from_file_ = false;
-  index_ = live_.runs.empty() ? 0 : live_.runs.size() - 1;
-  show(live_.runs.empty() ? nullptr : live_.runs.back());
+  index_ = runs_here() == 0 ? 0 : runs_here() - 1;
+  show(runs_here() == 0 ? nullptr : runs_[index_]);
 }
 
 void SessionState::close_recording() {
@@ -157,7 +179,7 @@ void SessionState::close_recording() {
 void SessionState::select_run(std::size_t index) {
   if (index >= runs_.size() || runs_[index] == shown_) return;
   index_ = index;
-  from_file_ = index >= live_.runs.size();
+  from_file_ = index >= runs_here();
   show(runs_[index]);
 }
 
@@ -171,7 +193,7 @@ bool SessionState::answers() const {
 }
 
 bool SessionState::stale() const {
-  const bool newest = !from_file() && shown_ != nullptr && index_ + 1 == live_.runs.size();
+  const bool newest = !from_file() && shown_ != nullptr && index_ + 1 == runs_here();
   return newest && !answers();
 }
 
@@ -202,12 +224,13 @@ SessionView SessionState::view() const {
           .skip_throttled = skip_throttled,
           .answers = answers(),
           .stale = stale(),
+          .arriving = shows_preview(),
           .from_file = from_file(),
           .recorded_request = shows_recorded_request(),
           .recorded_device = recorded_.device,
           .recorded_at_ms = recorded_.at_ms,
           .runs = runs(),
-          .live_runs = live_.runs.size(),
+          .live_runs = runs_here(),
           .run_index = index_,
           .names = &names,
           .session_path = session_path_,

@@ -31,6 +31,10 @@ class SessionState {
   /// batch does not replace what is on screen.
   template <class Recorded>
   std::shared_ptr<const Recorded> add_live(Recorded recorded);
+  /// Shows a run of which only a part has arrived, as add_live() shows a run. It is listed, but no
+  /// result: until drop_preview(), which its whole or its error follows.
+  void show_preview(profiling::RecordedRun part);
+  void drop_preview();
   /// `former`, kept by add_live(), in a newer state at the same place. Null = it is no longer kept.
   std::shared_ptr<const profiling::RecordedVisit> replace_live(
       const std::shared_ptr<const profiling::RecordedVisit>& former,
@@ -70,11 +74,13 @@ class SessionState {
   const Records& results() const { return from_file() ? file_ : live_; }
   /// All listed runs: those of this window, oldest first, then those of the open recording.
   const std::vector<Run>& runs() const { return runs_; }
+  /// Only a part of the run on screen has arrived.
+  bool shows_preview() const { return preview_ != nullptr && shown_ == preview_; }
   /// Number of all live results.
   std::size_t live_count() const;
   std::size_t run_index() const { return index_; }
   /// Index in the open recording of the run on screen, if it comes from there.
-  std::size_t recorded_index() const { return index_ - live_.runs.size(); }
+  std::size_t recorded_index() const { return index_ - runs_here(); }
   Run shown() const { return shown_; }
   /// Whether the rail shows a recorded request: that of the recorded run on screen or, in a
   /// recording without runs, of its visit or its comparison, if it is known. It cannot be changed.
@@ -93,6 +99,8 @@ class SessionState {
   SessionView view() const;
 
  private:
+  /// Listed before those of the recording.
+  std::size_t runs_here() const { return live_.runs.size() + (preview_ == nullptr ? 0 : 1); }
   void show(Run run);
   void forget_oldest_runs();
   void forget_recorded();
@@ -111,6 +119,7 @@ class SessionState {
 
   Records live_;
   Records file_;
+  Run preview_;  // listed behind the live runs; null = none
   std::vector<Run> second_runs_;
   std::string second_path_;
   std::map<Run, std::vector<profiling::TimeNote>> changed_notes_;

@@ -152,8 +152,9 @@ struct SessionView {
   bool skip_throttled = false;       // a step's numbers leave out throttled iterations
   bool answers = false;              // `run` is what the rail asks for
   bool stale = false;                // the rail asks for something newer than the newest run
-  bool from_file = false;            // what is on screen comes from the open recording
-  bool recorded_request = false;     // `requested` is a recorded one, and cannot be changed
+  bool arriving = false;   // only a part of `run` is there, without records, graph and fine maps
+  bool from_file = false;  // what is on screen comes from the open recording
+  bool recorded_request = false;  // `requested` is a recorded one, and cannot be changed
   /// Device and time of the recorded run, visit or comparison whose request the rail shows. Null
   /// and 0 = not known.
   std::shared_ptr<const engine::DeviceFacts> recorded_device{};

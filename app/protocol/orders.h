@@ -88,6 +88,17 @@ struct RunDone {
   }
 };
 
+/// What is shown of a run while its records, graph and maps are still on a slow link
+/// (app/protocol/run_preview.h). Sent before them; the RunDone has everything.
+struct RunPreview {
+  engine::RunResult result;  // with the id
+  profiling::PowerTrace power;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&RunPreview::result, &RunPreview::power>();
+  }
+};
+
 /// What quantizing an operand in one direction cost.
 struct QuantizationLoss {
   bool columnwise = false;
@@ -191,9 +202,9 @@ struct RunError {
   }
 };
 
-using Answer =
-    std::variant<RunError, RunDone, profiling::Activity, QuantizeDone, engine::RecipeComparison,
-                 BenchDone, BenchStart, BenchRowReport, StepRowReport, DoctorDone>;
+using Answer = std::variant<RunError, RunDone, profiling::Activity, RunPreview, QuantizeDone,
+                            engine::RecipeComparison, BenchDone, BenchStart, BenchRowReport,
+                            StepRowReport, DoctorDone>;
 
 }  // namespace app
 
@@ -208,6 +219,6 @@ template <>
 struct engine::ChoiceNames<app::Answer> {
   static constexpr std::string_view name = "app::Answer";
   static constexpr auto names = std::to_array<std::string_view>(
-      {"failed", "run_finished", "activity", "quantize_finished", "comparison", "bench_finished",
-       "bench_started", "bench_row", "step_bench_row", "doctor_reply"});
+      {"failed", "run_finished", "activity", "run_preview", "quantize_finished", "comparison",
+       "bench_finished", "bench_started", "bench_row", "step_bench_row", "doctor_reply"});
 };

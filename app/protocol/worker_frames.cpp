@@ -73,6 +73,9 @@ class TextFields {
 engine::Status check(const RunDone& done) {
   return profiling::check(done.result, done.activity, done.snapshot, done.power);
 }
+engine::Status check(const RunPreview& preview) {
+  return profiling::check(preview.result, {}, {}, preview.power);
+}
 engine::Status check(const engine::RecipeComparison& comparison) {
   return profiling::check(comparison);
 }
@@ -88,6 +91,7 @@ engine::Status check(const Other& /*has no such relations*/) {
 }
 
 void set_id(RunDone& done, std::uint64_t id) { done.result.id = id; }
+void set_id(RunPreview& preview, std::uint64_t id) { preview.result.id = id; }
 void set_id(profiling::Activity& /*part of a RunDone*/, std::uint64_t /*id*/) {}
 template <class Done>
 void set_id(Done& done, std::uint64_t id) {

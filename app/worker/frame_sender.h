@@ -18,6 +18,8 @@ class FrameSender {
   explicit FrameSender(UniqueFd descriptor) : descriptor_(std::move(descriptor)) {}
   /// Large frames from now on.
   void compress() { compression_ = FrameCompression::On; }
+  /// They take time to arrive: the reader is on another machine.
+  bool compresses() const { return compression_ == FrameCompression::On; }
   /// Blocks while the reader of the pipe is slow. A frame that is too long is an error and leaves
   /// the stream intact; a failed write breaks it permanently.
   engine::Status send(const wire::Frame& frame);

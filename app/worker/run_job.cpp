@@ -1,10 +1,12 @@
 // Orders that a backend carries out: runs and comparisons of recipes.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/run_preview.h"
 #include "app/worker/handlers.h"
 #include "engine/backend/cpu/recipe_series.h"
 #include "engine/model/backend_traits.h"
@@ -87,6 +89,11 @@ engine::Result<Answer> carry_out(const OrderContext& context, const engine::RunR
     done.snapshot = {};
   } else {
     describe_run(done.snapshot, request.step, done.result.device);
+  }
+  if (context.sender.compresses()) {
+    if (const std::optional<RunPreview> preview = preview_of(done)) {
+      ENGINE_TRY(context.sender.answer(context.id, *preview));
+    }
   }
   ENGINE_TRY(send_chunks(context, done.activity));
   return Answer(std::move(done));

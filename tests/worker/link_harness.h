@@ -21,7 +21,9 @@ using Clock = std::chrono::steady_clock;
 
 class LinkHarness {
  public:
-  explicit LinkHarness(std::vector<std::string> argv, double progress_stall_seconds = 0) {
+  /// `remote`: as if the worker were on another machine.
+  explicit LinkHarness(std::vector<std::string> argv, double progress_stall_seconds = 0,
+                       bool remote = false) {
     link_ = WorkerLink::start({.argv = std::move(argv),
                                .wake =
                                    [this] {
@@ -29,7 +31,8 @@ class LinkHarness {
                                      ++wakes_;
                                      changed_.notify_all();
                                    },
-                               .progress_stall_seconds = progress_stall_seconds});
+                               .progress_stall_seconds = progress_stall_seconds,
+                               .remote = remote});
   }
 
   WorkerLink& operator*() { return *link_; }

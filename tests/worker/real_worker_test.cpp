@@ -82,6 +82,34 @@ TEST(RealWorker, RunsARequestEndToEnd) {
   EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
 }
 
+TEST(RealWorker, ALargeRunIsPreviewedOnASlowLinkAlone) {
+  engine::RunRequest request = small_request();
+  request.shape.rows = 2048;
+  request.shape.k = 4096;
+  request.recipe.scaling = engine::Scaling::Nvfp4;
+  for (const bool remote : {true, false}) {
+    LinkHarness link(kCpuWorker, 0, remote);
+    const std::uint64_t id = link->submit(request);
+    ASSERT_TRUE(link.wait_for_answer(id));
+    const RunDone* done = link.find<RunDone>(id);
+    ASSERT_NE(done, nullptr) << link.failure(id)->error.message;
+    const RunPreview* preview = link.find<RunPreview>(id);
+    ASSERT_EQ(preview != nullptr, remote);
+    if (!remote) continue;
+    const auto place = [&]<class Kind>(const Kind* /*kind*/) {
+      return std::ranges::find_if(link.events(), [](const LinkEvent& event) {
+        return std::holds_alternative<Kind>(event);
+      });
+    };
+    EXPECT_LT(place(preview), place(done));
+    const auto* coarse = engine::statistics_of(preview->result, engine::StepTensor::X);
+    const auto* fine = engine::statistics_of(done->result, engine::StepTensor::X);
+    EXPECT_EQ(coarse->snr_db, fine->snr_db);
+    EXPECT_LT(coarse->scale_map.mean.size(), fine->scale_map.mean.size() / 4);
+    EXPECT_EQ(preview->result.wall_ns, done->result.wall_ns);
+  }
+}
+
 TEST(RealWorker, NoOrderMayNameALibraryThatIsNotAllowed) {
   LinkHarness link(kCpuWorker);
   engine::RunRequest request = small_request();

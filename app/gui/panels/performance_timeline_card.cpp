@@ -186,6 +186,9 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
           },
       .empty = [this, &context]() -> EmptyState {
         if (!model_.run().activity.records.empty()) return {};
+        if (context.view.arriving) {
+          return {"Records are arriving", "The rest of the run is still on its way from there."};
+        }
         return {"No records", "This run left no activity: " + model_.run().result.activity_method,
                 "performance.again", "Run again",
                 [&context] { context.commands.push_back(Action::Run); }};
