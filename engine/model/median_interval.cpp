@@ -53,8 +53,9 @@ Interval median_interval(std::span<const double> samples, double confidence) {
   const auto low = reordered.begin() + static_cast<std::ptrdiff_t>(rank - 1);
   const auto high = reordered.begin() + static_cast<std::ptrdiff_t>(n - rank);
   std::nth_element(reordered.begin(), low, reordered.end());
+  const double lowest = *low;  // the next selection moves it
   std::nth_element(low, high, reordered.end());
-  return {*low, *high};
+  return {lowest, *high};
 }
 
 }  // namespace engine

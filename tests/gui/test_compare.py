@@ -329,7 +329,7 @@ def test_a_against_b_again_takes_their_places(open_window):
     fold = next(c["id"] for c in rows if c["kind"] == "fold")
     window.click(fold)
     window.wait("its blocks", lambda m: any(c["id"] == fold and c["value"] == "open" for c in m["controls"]))
-    assert any(c["kind"] == "option" and ". A: " in c["label"] for c in window.map()["controls"])
+    window.wait("a block in the list", lambda m: any(c["kind"] == "option" and ". A: " in c["label"] for c in m["controls"]))
     window.key("Escape")
     # Identical settings: whatever the clock shows, no difference may be claimed.
     assert value(window, "compare.verdict") == "ambiguous", value(window, "compare.reason")

@@ -2,10 +2,10 @@
 // waits; with a worker, clicks a control. Needs a display (Xvfb will do).
 //
 // One line of JSON for each activity. Run:
-//   window_bench [RECORDS | RECORDING.session | live | arriving:HOST]...
-// A number is the size of a synthetic recording, "live" the window with a worker, and "arriving"
-// the window to which a worker of that machine sends a run of a million records; by default 1000000
-// 10000000 live.
+//   window_bench [RECORDS | RECORDING.session | live | live:HOST | arriving:HOST]...
+// A number is the size of a synthetic recording, "live" the window with a worker, "live:HOST" with
+// one of that machine and large maps, and "arriving" the window to which that machine sends a run
+// of a million records; by default 1000000 10000000 live.
 #include <GL/gl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -120,7 +120,8 @@ class Rows {
 
 /// Opens a window for this probe; ends the program if it could not measure.
 template <class Probe>
-void measure(Probe&& probe, bool worker, const std::string& host = {}) {
+void measure(Probe&& probe, bool worker, const std::string& host = {},
+             const std::string& request = {}) {
   // All begin alike; without settings it would be a first start, which opens the example.
   if (const std::string problem = app::save_settings(app::settings_path(), {}); !problem.empty()) {
     fail(problem);
@@ -131,6 +132,7 @@ void measure(Probe&& probe, bool worker, const std::string& host = {}) {
   options.height = kHeight;
   options.text_scale = 1.0F;
   options.probe = &probe;
+  options.initial_request_json = request;
   if (!host.empty()) {
     options.machine.emplace();
     options.machine->host = host;
@@ -138,6 +140,11 @@ void measure(Probe&& probe, bool worker, const std::string& host = {}) {
   app::run_window(options);
   if (!probe.problem().empty()) fail(probe.problem());
 }
+
+/// Maps of 512 x 256 cells, which compress badly.
+constexpr const char* kLargeMaps =
+    R"({"shape": {"num_experts": 4, "rows": 4096, "n": 64, "k": 4096}, "backend": "cpu-reference",)"
+    R"( "recipe": {"scaling": "nvfp4"}, "launch": {"iterations": 1}})";
 
 /// Small enough that its time is the link's, with ten records in each of many iterations.
 engine::RunRequest large_run() {
@@ -179,6 +186,11 @@ int main(int count, char** words) {
     }
     if (constexpr std::string_view kArriving = "arriving:"; word.starts_with(kArriving)) {
       measure(app::ArrivalProbe(large_run(), report), true, word.substr(kArriving.size()));
+      continue;
+    }
+    if (constexpr std::string_view kLive = "live:"; word.starts_with(kLive)) {
+      measure(app::ControlProbe(report, "recipe.hadamard", 250), true, word.substr(kLive.size()),
+              kLargeMaps);
       continue;
     }
     const std::size_t records = records_of(word);

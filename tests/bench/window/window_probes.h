@@ -100,7 +100,10 @@ class RecordingProbe : public FrameProbe {
 /// user waits for.
 class ControlProbe : public FrameProbe {
  public:
-  explicit ControlProbe(ReportWindowRow report) : report_(std::move(report)) {}
+  /// `control`: a switch of the rail.
+  explicit ControlProbe(ReportWindowRow report, std::string control = "recipe.pow2",
+                        double budget_ms = 50)
+      : report_(std::move(report)), control_(std::move(control)), budget_ms_(budget_ms) {}
 
   bool wants_frame(Shell& shell) override;
   void feed(Shell& shell) override;
@@ -115,6 +118,8 @@ class ControlProbe : public FrameProbe {
   void answered(Shell& shell);
 
   const ReportWindowRow report_;
+  const std::string control_;
+  const double budget_ms_;
   Phase phase_ = Phase::Begin;
   double entered_ms_ = 0;
   int frame_ = 0;

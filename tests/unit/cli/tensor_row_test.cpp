@@ -55,7 +55,7 @@ TEST_F(TensorRow, IsInTheSummary) {
 
 TEST_F(TensorRow, IsOnThePage) {
   const std::string page = recording_page({.runs = {{&run_, "run"}}}, "a recording", false);
-  EXPECT_THAT(page, HasSubstr("<td>b</td>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"w\">b</td>"));
   EXPECT_THAT(page, HasSubstr(">b: magnitudes before"));
   EXPECT_THAT(page, HasSubstr("<td>3</td><td>512</td><td>4.2 KiB</td>"));
 }
