@@ -143,9 +143,11 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   const auto left_of = [&](float right) {
     return ImGui::GetContentRegionAvail().x - right - around;
   };
-  // "This machine" fits; wide windows have room for the name of a machine and its device.
-  const float machine_width =
-      theme.px(ImGui::GetContentRegionAvail().x > theme.px(1300) ? 200 : 108);
+  // "This machine" fits; wider windows have room for what happens on another, and for its device.
+  const float bar = ImGui::GetContentRegionAvail().x;
+  const float machine_width = theme.px(bar > theme.px(1700)   ? 200
+                                       : bar > theme.px(1300) ? 140
+                                                              : 108);
   const float view_width = 4 * small_width + theme_width + machine_width + 6 * gap;
   // With large text the name is dropped first, then the tabs get narrower, then what changes the
   // view goes into a menu.
