@@ -1,5 +1,6 @@
 // NCCL's functions that make, use or end a communicator, as its nccl.h declares them
-// (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in, versions up to 2.30, read 2026-11-26):
+// (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in, compared with that of 2.32.3,
+// 2026-11-26):
 // NCCL is not needed to build this library. Enumerations are passed on as the integers that they
 // are.
 #pragma once
