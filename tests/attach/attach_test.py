@@ -92,6 +92,12 @@ class Attach(unittest.TestCase):
                 self.assertIn("launched 3 times", " ".join(finding["evidence"]))
                 self.assertIn("NCCL 2.27.5 is loaded", " ".join(finding["evidence"]))
                 self.assertEqual(finding["nodes"], [[0, 0], [0, 2]])  # the collectives, not the kernel between them
+        for way, scenario in [("getproc", "comm-inside-extension"), ("linked", "comm-inside-extension"),
+                              ("getproc", "comm-jumped-to")]:
+            with self.subTest(way=way, scenario=scenario):
+                self.setUp()
+                finding, = self.findings(scenario, way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("destroyed-communicator", "likely"))
         self.setUp()
         finding, = self.findings("comm-aborted")  # the graph of the other communicator is clean
         self.assertIn('"graph 1" was launched after ncclCommAbort of communicator 2', finding["title"])

@@ -299,6 +299,14 @@ void launched_after_end(Program& program, const CommunicatorCalls& nccl) {
 void comm_destroyed(Program& program) { launched_after_end(program, communicator_calls()); }
 void comm_of_extension(Program& program) { launched_after_end(program, extension_calls()); }
 
+constexpr const char* kWithNccl = "libattached_extension_with_nccl.so";
+void comm_inside_extension(Program& program) {
+  launched_after_end(program, extension_calls(kWithNccl));
+}
+void comm_jumped_to(Program& program) {
+  launched_after_end(program, extension_calls("libattached_extension_jumping.so"));
+}
+
 /// A send on a communicator that was split off; the other one lives.
 void comm_aborted(Program& program) {
   const CommunicatorCalls nccl = communicator_calls();
@@ -336,14 +344,27 @@ void comm_destroyed_at_the_end(Program& program) {
   check(nccl.destroy(comm), "ncclCommDestroy");
 }
 
-/// Each communicator must reach the NCCL that made it, by whichever way.
+/// The file of the NCCL that made it: what a communicator of the stub begins with lies in there.
+std::string made_by(ncclComm_t comm) {
+  Dl_info where{};
+  if (dladdr(*reinterpret_cast<const void* const*>(comm), &where) == 0) fail("not a communicator");
+  return where.dli_fname;
+}
+
+/// Each call must reach the NCCL that it would reach without a preloaded library.
 void two_nccls(Program& program) {
   const std::string other =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "other" / "libnccl.so.2";
-  for (const CommunicatorCalls& nccl :
-       {communicator_calls(), found_calls(other.c_str()), extension_calls(),
-        found_calls("libnccl.so.2"), found_calls(other.c_str())}) {
+  const std::vector<std::pair<CommunicatorCalls, std::string>> ways = {
+      {communicator_calls(), "/attach/libnccl.so.2"},
+      {found_calls(other.c_str()), other},
+      {extension_calls(), "/attach/libnccl.so.2"},
+      {found_calls(other.c_str()), other},
+      {extension_calls(kWithNccl), kWithNccl},
+      {communicator_calls(), "/attach/libnccl.so.2"}};
+  for (const auto& [nccl, file] : ways) {
     ncclComm_t comm = communicator(nccl);
+    if (!made_by(comm).ends_with(file)) fail(made_by(comm) + " was reached, not " + file);
     CUgraphExec exec = reduction(program, nccl, comm);
     program.launch(exec);
     check(program.cu.destroy(exec), "cuGraphExecDestroy");
@@ -384,6 +405,8 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"hangs", hangs},
     {"comm-destroyed", comm_destroyed},
     {"comm-of-extension", comm_of_extension},
+    {"comm-inside-extension", comm_inside_extension},
+    {"comm-jumped-to", comm_jumped_to},
     {"comm-aborted", comm_aborted},
     {"comm-after-destroy", comm_after_destroy},
     {"comm-destroyed-at-the-end", comm_destroyed_at_the_end},

@@ -45,8 +45,8 @@ inline CommunicatorCalls found_calls(const char* file) {
 }
 
 /// Through an extension's own calls.
-inline CommunicatorCalls extension_calls() {
-  void* library = dlopen("libattached_extension.so", RTLD_NOW | RTLD_LOCAL);
+inline CommunicatorCalls extension_calls(const char* file = "libattached_extension.so") {
+  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) fail(dlerror());
   using Calls = const CommunicatorCalls* (*)();
   Calls calls = nullptr;
