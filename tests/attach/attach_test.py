@@ -53,7 +53,8 @@ class Attach(unittest.TestCase):
         return json.loads(done.stdout), done.stderr
 
     def findings(self, scenario, way="getproc", expect=1):
-        reports, _ = self.attach(command(scenario, way), expect=expect)
+        reports, err = self.attach(command(scenario, way), expect=expect)
+        self.assertNotIn("ended with exit code 9", err)  # fail() of the program
         return [finding for report in reports for finding in report["findings"]]
 
     def test_finds_each_mistake_however_the_program_reaches_the_driver(self):
