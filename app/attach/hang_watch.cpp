@@ -30,6 +30,8 @@ std::string_view name_of_call(profiling::spool::WaitCall call) {
       return "cudaEventSynchronize";
     case Call::ContextSynchronize:
       return "cudaDeviceSynchronize";
+    case Call::CommunicatorEnd:
+      return "a call of NCCL that ends a communicator";
     case Call::GraphLaunch:
       break;
   }

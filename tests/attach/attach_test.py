@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,19 @@ def environment(**more):
     return {**os.environ, "LD_LIBRARY_PATH": str(FOLDER), **more}
 
 
+def frame_kinds(spool):
+    """Of all frames of a file, in order (profiling/attach/spool/frames.h)."""
+    content = spool.read_bytes()
+    at, = struct.unpack_from("<I", content, 12)
+    end, = struct.unpack_from("<Q", content, 40)
+    kinds = []
+    while at < end:
+        _, length, kind = struct.unpack_from("<IIH", content, at)
+        kinds.append(kind)
+        at += length
+    return kinds
+
+
 class Attach(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -39,7 +53,8 @@ class Attach(unittest.TestCase):
         return json.loads(done.stdout), done.stderr
 
     def findings(self, scenario, way="getproc", expect=1):
-        reports, _ = self.attach(command(scenario, way), expect=expect)
+        reports, err = self.attach(command(scenario, way), expect=expect)
+        self.assertNotIn("ended with exit code 9", err)  # fail() of the program
         return [finding for report in reports for finding in report["findings"]]
 
     def test_finds_each_mistake_however_the_program_reaches_the_driver(self):
@@ -66,6 +81,54 @@ class Attach(unittest.TestCase):
             with self.subTest(scenario=scenario):
                 self.setUp()
                 self.assertEqual(self.findings(scenario, expect=0), [])
+
+    def test_a_communicator_destroyed_under_a_graph(self):
+        for way, scenario in [("linked", "comm-destroyed"), ("getproc", "comm-destroyed"), ("getproc", "comm-of-extension"),
+                              ("linked", "comm-of-extension")]:
+            with self.subTest(way=way, scenario=scenario):
+                self.setUp()
+                finding, = self.findings(scenario, way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("destroyed-communicator", "likely"))
+                self.assertIn("launched after ncclCommFinalize of communicator 1 (rank 1 of 2)", finding["title"])
+                self.assertIn("launched 3 times", " ".join(finding["evidence"]))
+                self.assertIn("NCCL 2.27.5 is loaded", " ".join(finding["evidence"]))
+                self.assertEqual(finding["nodes"], [[0, 0], [0, 2]])  # the collectives, not the kernel between them
+        for way, scenario in [("getproc", "comm-inside-extension"), ("linked", "comm-inside-extension"),
+                              ("getproc", "comm-jumped-to")]:
+            with self.subTest(way=way, scenario=scenario):
+                self.setUp()
+                finding, = self.findings(scenario, way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("destroyed-communicator", "likely"))
+        self.setUp()
+        finding, = self.findings("comm-aborted")  # the graph of the other communicator is clean
+        self.assertIn('"graph 1" was launched after ncclCommAbort of communicator 2', finding["title"])
+
+    def test_one_record_for_each_communicator_and_capture(self):
+        spools = {}
+        for scenario in ["comm-after-destroy", "healthy"]:
+            self.setUp()
+            self.findings(scenario, expect=0)
+            spool, = pathlib.Path(self.folder.name).iterdir()
+            spools[scenario] = frame_kinds(spool)
+        captured, ended = 22, 23  # Kind::CommunicatorCaptured, Kind::CommunicatorEnded
+        self.assertEqual(spools["comm-after-destroy"].count(captured), 4)  # eight captured collectives
+        self.assertEqual(spools["comm-after-destroy"].count(ended), 4)
+        self.assertNotIn(captured, spools["healthy"])
+
+    def test_healthy_communicators_are_clean(self):
+        for scenario in ["comm-after-destroy", "comm-destroyed-at-the-end", "two-nccls"]:
+            for way in ["linked", "getproc"]:
+                with self.subTest(scenario=scenario, way=way):
+                    self.setUp()
+                    self.assertEqual(self.findings(scenario, way, expect=0), [])
+
+    def test_the_end_of_a_communicator_that_waits_for_a_graph(self):
+        reports, err = self.attach(command("comm-destroyed-at-the-end"), "--hang-after", "1", "--end-on-hang", expect=2,
+                                   STUB_NCCL_WAITS="1")
+        self.assertIn("a call of NCCL that ends a communicator", reports[0]["experiments"][0]["stall"]["evidence"])
+        finding, = reports[0]["findings"]
+        self.assertEqual((finding["rule"], finding["confidence"]), ("destroyed-communicator", "possible"))
+        self.assertIn("no progress for", err)
 
     def test_names_the_thread_that_broke_the_capture(self):
         found = self.findings("other-thread")

@@ -7,12 +7,14 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/attach/communicator_calls.h"
 #include "tests/attach/driver_calls.h"
 
 namespace {
@@ -265,6 +267,111 @@ void hangs(Program& program) {
   program.launch(spinning);
 }
 
+// ---- Communicators -----------------------------------------------------------------------------
+
+ncclComm_t communicator(const CommunicatorCalls& nccl) {
+  ncclComm_t made = nullptr;
+  check(nccl.init_rank(&made, 2, {}, 1), "ncclCommInitRank");
+  return made;
+}
+
+/// A graph with two collectives of one communicator.
+CUgraphExec reduction(Program& program, const CommunicatorCalls& nccl, ncclComm_t comm) {
+  const auto all_reduce = [&] {
+    check(nccl.all_reduce(nullptr, nullptr, 1, 0, 0, comm, program.stream), "ncclAllReduce");
+  };
+  all_reduce();  // not captured
+  return program.instantiated(program.captured([&] {
+    all_reduce();
+    program.scale(program.y, program.x);
+    all_reduce();
+  }));
+}
+
+void launched_after_end(Program& program, const CommunicatorCalls& nccl) {
+  ncclComm_t comm = communicator(nccl);
+  CUgraphExec exec = reduction(program, nccl, comm);
+  program.launch(exec);
+  check(nccl.finalize(comm), "ncclCommFinalize");
+  check(nccl.destroy(comm), "ncclCommDestroy");
+  program.launch(exec, 2);
+}
+void comm_destroyed(Program& program) { launched_after_end(program, communicator_calls()); }
+void comm_of_extension(Program& program) { launched_after_end(program, extension_calls()); }
+
+constexpr const char* kWithNccl = "libattached_extension_with_nccl.so";
+void comm_inside_extension(Program& program) {
+  launched_after_end(program, extension_calls(kWithNccl));
+}
+void comm_jumped_to(Program& program) {
+  launched_after_end(program, extension_calls("libattached_extension_jumping.so"));
+}
+
+/// A send on a communicator that was split off; the other one lives.
+void comm_aborted(Program& program) {
+  const CommunicatorCalls nccl = communicator_calls();
+  ncclComm_t all = communicator(nccl);
+  ncclComm_t half = nullptr;
+  check(nccl.split(all, 0, 0, &half, nullptr), "ncclCommSplit");
+  CUgraphExec exec = program.instantiated(program.captured(
+      [&] { check(nccl.send(nullptr, 1, 0, 0, half, program.stream), "ncclSend"); }));
+  CUgraphExec other = reduction(program, nccl, all);
+  program.launch(exec);
+  check(nccl.abort(half), "ncclCommAbort");
+  program.launch(other);
+  program.launch(exec);
+}
+
+void comm_after_destroy(Program& program) {
+  for (const CommunicatorCalls& nccl : {communicator_calls(), extension_calls()}) {
+    // The handle of the first one becomes the second's.
+    for (int i = 0; i < 2; ++i) {
+      ncclComm_t comm = communicator(nccl);
+      CUgraphExec exec = reduction(program, nccl, comm);
+      program.launch(exec, 2);
+      check(program.cu.destroy(exec), "cuGraphExecDestroy");
+      check(nccl.destroy(comm), "ncclCommDestroy");
+    }
+  }
+}
+
+/// As programs end that never destroy their graphs. With STUB_NCCL_WAITS it does not end.
+void comm_destroyed_at_the_end(Program& program) {
+  const CommunicatorCalls nccl = communicator_calls();
+  ncclComm_t comm = communicator(nccl);
+  CUgraphExec exec = reduction(program, nccl, comm);
+  program.launch(exec, 2);
+  check(nccl.destroy(comm), "ncclCommDestroy");
+}
+
+/// The file of the NCCL that made it: what a communicator of the stub begins with lies in there.
+std::string made_by(ncclComm_t comm) {
+  Dl_info where{};
+  if (dladdr(*reinterpret_cast<const void* const*>(comm), &where) == 0) fail("not a communicator");
+  return where.dli_fname;
+}
+
+/// Each call must reach the NCCL that it would reach without a preloaded library.
+void two_nccls(Program& program) {
+  const std::string other =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "other" / "libnccl.so.2";
+  const std::vector<std::pair<CommunicatorCalls, std::string>> ways = {
+      {communicator_calls(), "/attach/libnccl.so.2"},
+      {found_calls(other.c_str()), other},
+      {extension_calls(), "/attach/libnccl.so.2"},
+      {found_calls(other.c_str()), other},
+      {extension_calls(kWithNccl), kWithNccl},
+      {communicator_calls(), "/attach/libnccl.so.2"}};
+  for (const auto& [nccl, file] : ways) {
+    ncclComm_t comm = communicator(nccl);
+    if (!made_by(comm).ends_with(file)) fail(made_by(comm) + " was reached, not " + file);
+    CUgraphExec exec = reduction(program, nccl, comm);
+    program.launch(exec);
+    check(program.cu.destroy(exec), "cuGraphExecDestroy");
+    check(nccl.destroy(comm), "ncclCommDestroy");
+  }
+}
+
 /// Until it is killed.
 void endless(Program& program) {
   const CUdeviceptr scratch = program.memory();
@@ -296,6 +403,14 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"node-changed", node_changed},
     {"forked", forked},
     {"hangs", hangs},
+    {"comm-destroyed", comm_destroyed},
+    {"comm-of-extension", comm_of_extension},
+    {"comm-inside-extension", comm_inside_extension},
+    {"comm-jumped-to", comm_jumped_to},
+    {"comm-aborted", comm_aborted},
+    {"comm-after-destroy", comm_after_destroy},
+    {"comm-destroyed-at-the-end", comm_destroyed_at_the_end},
+    {"two-nccls", two_nccls},
     {"many-frames", many_frames},
     {"many-threads", many_threads},
     {"endless", endless}};

@@ -43,6 +43,7 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   bool hangs = false;
+  cuuint64_t capture = 0;        // counts captures from 1
   CUgraphNode newest = nullptr;  // what a query of the capture points to
   std::unique_ptr<CUgraph_st> graph;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -287,7 +288,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* statu
                                    const CUgraphEdgeData** edges, size_t* count) {
   const std::lock_guard lock(g_mutex);
   *status = captured(stream) ? stream->status : CU_STREAM_CAPTURE_STATUS_NONE;
-  *id = 1;
+  *id = stream->capture;
   *graph = stream->graph.get();
   *edges = nullptr;
   *count = captured(stream) && !stream->graph->nodes.empty() ? 1 : 0;
@@ -303,6 +304,8 @@ CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream stream, CUstreamCaptureStatus* 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   const std::lock_guard lock(g_mutex);
   if (captured(stream)) return CUDA_ERROR_ILLEGAL_STATE;
+  static cuuint64_t captures = 0;
+  stream->capture = ++captures;
   stream->graph = std::make_unique<CUgraph_st>();
   stream->mode = mode;
   stream->status = CU_STREAM_CAPTURE_STATUS_ACTIVE;

@@ -40,6 +40,8 @@ HandMadeSpool program() {
                                 .in_capture = 0};
   made.add(block);
   made.add(spool::CaptureBegan{.stream = 5, .mode = 0, .result = 0});
+  made.add(spool::Communicator{.communicator = 0xC0, .ranks = 2, .rank = 1});
+  made.add(spool::CommunicatorCaptured{.communicator = 0xC0, .graph = 0x60});
   made.add(spool::Call{.result = 900, .name_bytes = 10}, "cuMemAlloc", 99);
   made.add(spool::CaptureEnded{.stream = 5, .graph = 0x60, .result = 0, .unused = 0});
   const spool::ParameterSlot slot{.offset = 0, .bytes = 8};
@@ -82,6 +84,8 @@ HandMadeSpool program() {
                           .stream = 0,
                           .memory = spool::MemoryKind::Device,
                           .in_capture = 0});
+  made.add(spool::CommunicatorEnded{
+      .communicator = 0xC0, .by = spool::CommunicatorEnd::Destroy, .unused = 0});
   made.add(spool::ModuleUnloaded{.module = 0xA0});
   made.add(spool::GraphDestroyed{.exec = 0xE0, .launches = 3, .last_launch = made.end()});
   return made;

@@ -76,6 +76,7 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
   graph.exec = began.exec;
   graph.handles.clear();
   graph.modules.clear();
+  graph.communicators.clear();
   graph.complete = false;
   GraphSnapshot& snapshot = graph.graph;
   const std::int64_t launches = snapshot.launches;
@@ -89,6 +90,10 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
     snapshot.capture_began = capture->second.began;
     snapshot.capture_ended = capture->second.ended;
     snapshot.events = capture->second.events;
+    for (const ObservedCommunicator& one : capture->second.communicators) {
+      snapshot.communicators.push_back(one.shown);
+      graph.communicators.push_back(one.handle);
+    }
   }
   of_exec_[began.exec] = began.graph;
   graphs_seen_ = std::max(graphs_seen_, began.graph);
@@ -303,13 +308,21 @@ void ObservedProcess::take_destroyed(const SpoolFrame& frame) {
     alone.ledger = ledger_;
     alone.graphs.push_back(graph->graph);
     const std::vector<Touch> touches = find_touches(alone, alone.graphs.front());
-    const bool matters = std::ranges::any_of(touches, [&](const Touch& touch) {
+    const auto gone = [&](std::uint64_t since) {
+      return since != 0 && since < destroyed.last_launch;
+    };
+    const bool released = std::ranges::any_of(touches, [&](const Touch& touch) {
       if (touch.allocation < 0) return false;
       const engine::Allocation& block = ledger_[static_cast<std::size_t>(touch.allocation)];
-      return !block.live() && block.freed_at > graph->graph.capture_began &&
-             block.freed_at < destroyed.last_launch;
+      return !block.live() && block.freed_at > graph->graph.capture_began && gone(block.freed_at);
     });
-    graph->graph.over = !matters;
+    const bool unloaded = std::ranges::any_of(graph->graph.nodes, [&](const SnapshotNode& node) {
+      const auto* kernel = std::get_if<KernelNode>(&node.parameters);
+      return kernel != nullptr && gone(kernel->unloaded_at);
+    });
+    const bool disconnected =
+        std::ranges::any_of(graph->graph.communicators, gone, &CapturedCommunicator::ended_at);
+    graph->graph.over = !released && !unloaded && !disconnected;
   }
   of_exec_.erase(number);
 }

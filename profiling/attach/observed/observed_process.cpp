@@ -127,12 +127,19 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_address(frame);
     case spool::Kind::Stack:
       return take_stack(frame);
+    case spool::Kind::Communicator:
+      return take_communicator(frame);
+    case spool::Kind::CommunicatorCaptured:
+      return take_communicator_captured(frame);
+    case spool::Kind::CommunicatorEnded:
+      return take_communicator_ended(frame);
   }
 }
 
 void ObservedProcess::take(const SpoolState& state) {
   process_ = state.process;
   lost_frames_ = state.lost_frames;
+  ended_ = state.ended;
   launches_ = launches_of_destroyed_;
   for (const GraphLaunches& counted : state.graphs) {
     launches_ += counted.launches;
@@ -190,7 +197,8 @@ void ObservedProcess::take_capture_began(const SpoolFrame& frame) {
                                   .ended = 0,
                                   .thread = frame.thread,
                                   .mode = began.mode,
-                                  .events = {}};
+                                  .events = {},
+                                  .communicators = {}};
 }
 
 void ObservedProcess::take_capture_ended(const SpoolFrame& frame) {
@@ -203,6 +211,14 @@ void ObservedProcess::take_capture_ended(const SpoolFrame& frame) {
   capture.ended = frame.position;
   ++captures_made_;
   if (ended.result == 0) {
+    if (const auto used = open_communicators_.find(ended.graph);
+        used != open_communicators_.end()) {
+      // A graph whose capture failed earlier may have had the same handle.
+      std::erase_if(used->second,
+                    [&](const ObservedCommunicator& one) { return one.last_used < capture.began; });
+      capture.communicators = std::move(used->second);
+      open_communicators_.erase(used);
+    }
     if (captures_.size() < kMostOpenCaptures || captures_.contains(ended.graph)) {
       captures_[ended.graph] = std::move(capture);
     }

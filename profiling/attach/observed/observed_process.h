@@ -23,14 +23,22 @@ struct ObservedLibrary {
 /// "graph 3": the name of an instantiated graph, by its number.
 std::string graph_name(std::uint64_t number);
 
+/// A communicator that a capture has used.
+struct ObservedCommunicator {
+  std::uint64_t handle = 0;     // at that time: another one may have it later
+  std::uint64_t last_used = 0;  // position
+  CapturedCommunicator shown;
+};
+
 /// One instantiated graph.
 struct ObservedGraph {
   std::uint64_t number = 0;  // counts the process's instantiations from 1
   std::uint64_t exec = 0;
   GraphSnapshot graph;
-  std::vector<std::uint64_t> handles;  // CUgraphNode of each node
-  std::vector<std::uint64_t> modules;  // of each node's kernel; 0 = none or not known
-  bool complete = false;               // all its nodes were read
+  std::vector<std::uint64_t> handles;        // CUgraphNode of each node
+  std::vector<std::uint64_t> modules;        // of each node's kernel; 0 = none or not known
+  std::vector<std::uint64_t> communicators;  // handles of graph.communicators
+  bool complete = false;                     // all its nodes were read
 };
 
 class ObservedProcess {
@@ -66,6 +74,7 @@ class ObservedProcess {
     std::uint32_t thread = 0;
     std::uint32_t mode = 0;
     std::vector<CaptureEvent> events;
+    std::vector<ObservedCommunicator> communicators;
   };
 
   void take_process(const SpoolFrame& frame);
@@ -88,6 +97,9 @@ class ObservedProcess {
   void take_unloaded(const SpoolFrame& frame);
   void take_address(const SpoolFrame& frame);
   void take_stack(const SpoolFrame& frame);
+  void take_communicator(const SpoolFrame& frame);
+  void take_communicator_captured(const SpoolFrame& frame);
+  void take_communicator_ended(const SpoolFrame& frame);
 
   ObservedGraph* find(std::uint64_t number);
   void release(std::uint64_t address, std::uint64_t position);
@@ -95,6 +107,7 @@ class ObservedProcess {
   void fill_node(const spool::Node& from, std::span<const std::byte> rest, SnapshotNode& to,
                  std::uint64_t& module) const;
   void forget_oldest();
+  const std::string& communicator_name(std::uint64_t handle);
 
   std::uint32_t process_ = 0;
   int rank_ = -1;
@@ -113,6 +126,10 @@ class ObservedProcess {
   std::unordered_map<std::uint64_t, Capture> captures_;       // by the graph that they gave
   std::vector<GraphSnapshot> failed_captures_;
   std::uint64_t captures_made_ = 0;
+  std::unordered_map<std::uint64_t, std::string> communicators_;  // names of the living ones
+  /// Of captures that have not ended, or failed; by the graph.
+  std::unordered_map<std::uint64_t, std::vector<ObservedCommunicator>> open_communicators_;
+  std::uint64_t communicators_made_ = 0;
   std::map<std::uint64_t, ObservedGraph> graphs_;             // by number
   std::unordered_map<std::uint64_t, std::uint64_t> of_exec_;  // exec -> number of the living graph
   std::unordered_map<std::uint64_t, std::string> addresses_;  // what is there, for people
@@ -122,6 +139,7 @@ class ObservedProcess {
   std::uint64_t launches_of_destroyed_ = 0;
   std::uint64_t graphs_seen_ = 0;
   std::uint64_t lost_frames_ = 0;
+  bool ended_ = false;  // by itself
 };
 
 /// "cudaErrorStreamCaptureInvalidated" for the driver's numbers 900 to 908; "" for others. The

@@ -16,9 +16,11 @@ Snapshot ObservedProcess::snapshot() const {
   for (const ObservedLibrary& library : libraries_) {
     const std::string_view file = engine::file_name(library.path);
     if (file.starts_with("libcublasLt.so")) made.cublaslt_version = library.version;
+    if (file.starts_with("libnccl.so")) made.nccl_version = library.version;
   }
   made.ledger = ledger_;
   made.ledger_clock = clock_;
+  made.ended = ended_;
   for (const auto& [number, graph] : graphs_) {
     if (graph.complete) made.graphs.push_back(graph.graph);
   }

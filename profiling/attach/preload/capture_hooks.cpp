@@ -65,6 +65,31 @@ bool is_captured(CUstream stream, bool per_thread) {
   return query(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+CaptureInfo capture_of(CUstream stream, bool per_thread) {
+  // Version 2 has no edge data, and is refused where there are programmatic edges.
+  using Query = decltype(&::cuStreamGetCaptureInfo_v3);
+  static constinit std::atomic<void*> of_default{nullptr};
+  static constinit std::atomic<void*> of_thread{nullptr};
+  std::atomic<void*>& known = per_thread ? of_thread : of_default;
+  void* address = known.load(std::memory_order_acquire);
+  if (address == nullptr) {
+    address =
+        driver_symbol(per_thread ? "cuStreamGetCaptureInfo_v3_ptsz" : "cuStreamGetCaptureInfo_v3");
+    if (address == nullptr) return {};
+    known.store(address, std::memory_order_release);
+  }
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CaptureInfo found;
+  const CUgraphNode* nodes = nullptr;
+  const CUgraphEdgeData* edges = nullptr;
+  std::size_t count = 0;
+  const CUresult result = reinterpret_cast<Query>(address)(stream, &status, &found.id, &found.graph,
+                                                           &nodes, &edges, &count);
+  if (result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return {};
+  if (count > 0) found.newest = nodes[count - 1];
+  return found;
+}
+
 CUresult noted(const char* name, CUresult result) {
   if (!any_capture() && !is_capture_error(result)) return result;
   const std::uint32_t bytes = text_bytes(name);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <cstring>
 
+#include "profiling/attach/preload/communicators.h"
 #include "profiling/attach/preload/real_symbols.h"
 
 namespace attach {
@@ -152,6 +153,7 @@ extern "C" void* expertscope_attach_wrapped(void* handle, const char* symbol) {
   using attach::kEntryPoints;
   // RTLD_DEFAULT and RTLD_NEXT depend on the caller: the jump to the real function keeps it.
   if (handle == RTLD_DEFAULT || handle == RTLD_NEXT || symbol == nullptr) return nullptr;
+  if (std::strncmp(symbol, "nccl", 4) == 0) return attach::communicator_call(handle, symbol);
   if (symbol[0] != 'c' || symbol[1] != 'u' || symbol[2] < 'A' || symbol[2] > 'Z') return nullptr;
   for (const attach::EntryPoint& entry : kEntryPoints) {
     if (std::strcmp(entry.symbol, symbol) != 0) continue;

@@ -108,6 +108,7 @@ void* find(const DynamicSymbols& library, const char* name) {
       library.hash + 4 + std::size_t{filter_words} * (sizeof(ElfW(Addr)) / 4);
   const std::uint32_t* chain = bucket + buckets;
   const std::uint32_t hash = gnu_hash(name);
+  if (buckets == 0) return nullptr;
   std::uint32_t index = bucket[hash % buckets];
   if (index < first) return nullptr;
   constexpr ElfW(Half) kHidden = 0x8000;  // not the default version
@@ -133,7 +134,27 @@ int find_in_c_library(dl_phdr_info* library, std::size_t, void*) {
   return 1;
 }
 
+struct Search {
+  const char* symbol;
+  const void* besides;
+  void* found = nullptr;
+};
+
+int find_in_library(dl_phdr_info* library, std::size_t, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  void* found = find(symbols_of(*library), search.symbol);
+  if (found == nullptr || found == search.besides) return 0;
+  search.found = found;
+  return 1;
+}
+
 }  // namespace
+
+void* defined_anywhere(const char* symbol, const void* besides) {
+  Search search{.symbol = symbol, .besides = besides};
+  dl_iterate_phdr(find_in_library, &search);
+  return search.found;
+}
 
 void* real_dlsym(void* handle, const char* symbol) {
   if (expertscope_attach_dlsym.load(std::memory_order_acquire) == nullptr)

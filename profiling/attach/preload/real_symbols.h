@@ -5,4 +5,8 @@ namespace attach {
 
 void* real_dlsym(void* handle, const char* symbol);
 
+/// A function of this name in any loaded library, in sight of others or not; null = none but
+/// `besides`.
+void* defined_anywhere(const char* symbol, const void* besides);
+
 }  // namespace attach

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "profiling/attach/preload/captures.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
@@ -142,33 +143,6 @@ void note_address(std::uint64_t address) {
   frame.append(where.dli_sname, symbol_bytes);
 }
 
-/// The node that the capture got last: what the next one would depend on.
-CUgraphNode newest_node(CUstream stream, bool per_thread) {
-  // Version 2 has no edge data, and is refused where there are programmatic edges.
-  using Query = decltype(&::cuStreamGetCaptureInfo_v3);
-  static constinit std::atomic<void*> of_default{nullptr};
-  static constinit std::atomic<void*> of_thread{nullptr};
-  std::atomic<void*>& known = per_thread ? of_thread : of_default;
-  void* address = known.load(std::memory_order_acquire);
-  if (address == nullptr) {
-    address =
-        driver_symbol(per_thread ? "cuStreamGetCaptureInfo_v3_ptsz" : "cuStreamGetCaptureInfo_v3");
-    if (address == nullptr) return nullptr;
-    known.store(address, std::memory_order_release);
-  }
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  cuuint64_t id = 0;
-  CUgraph graph = nullptr;
-  const CUgraphNode* nodes = nullptr;
-  const CUgraphEdgeData* edges = nullptr;
-  std::size_t count = 0;
-  const CUresult result =
-      reinterpret_cast<Query>(address)(stream, &status, &id, &graph, &nodes, &edges, &count);
-  const bool found =
-      result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count > 0;
-  return found ? nodes[count - 1] : nullptr;
-}
-
 }  // namespace
 
 void prepare_stacks() {
@@ -202,7 +176,7 @@ void prepare_stacks() {
 
 void note_stack(CUstream stream, bool per_thread) {
   if (spool_header() == nullptr) return;
-  const CUgraphNode node = newest_node(stream, per_thread);
+  const CUgraphNode node = capture_of(stream, per_thread).newest;
   if (node == nullptr) return;
   char text[kMostText];
   const std::size_t text_length = python_stack(text);

@@ -43,7 +43,8 @@ enum class WaitCall : std::uint32_t {
   StreamSynchronize,
   EventSynchronize,
   ContextSynchronize,
-  GraphLaunch
+  GraphLaunch,
+  CommunicatorEnd  // of whichever kind: it may wait until graphs are gone
 };
 
 /// A call of one thread that has not returned.
@@ -93,6 +94,9 @@ enum class Kind : std::uint16_t {
   Device,
   Address,
   Stack,
+  Communicator,
+  CommunicatorCaptured,
+  CommunicatorEnded,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -355,6 +359,32 @@ struct Stack {
   std::uint64_t node;  // CUgraphNode
   std::uint32_t addresses;
   std::uint32_t python_bytes;  // 0 = no Python, or the thread did not hold its lock
+};
+
+/// Of NCCL, when it was made.
+struct Communicator {
+  static constexpr Kind kKind = Kind::Communicator;
+  std::uint64_t communicator;  // ncclComm_t
+  std::int32_t ranks;          // 0 = not known
+  std::int32_t rank;
+};
+
+/// A collective or a send was captured. Once for each communicator and capture, but for rare
+/// repetitions.
+struct CommunicatorCaptured {
+  static constexpr Kind kKind = Kind::CommunicatorCaptured;
+  std::uint64_t communicator;
+  std::uint64_t graph;  // CUgraph that is being captured
+};
+
+enum class CommunicatorEnd : std::uint32_t { Finalize, Destroy, Abort };
+
+/// Written before the call. A later communicator may have the same handle.
+struct CommunicatorEnded {
+  static constexpr Kind kKind = Kind::CommunicatorEnded;
+  std::uint64_t communicator;
+  CommunicatorEnd by;
+  std::uint32_t unused;
 };
 
 static_assert(sizeof(FrameHeader) == 32 && sizeof(GraphCounter) == 40 && sizeof(Node) == 88);

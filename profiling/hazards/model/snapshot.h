@@ -21,6 +21,7 @@
 namespace profiling {
 
 inline constexpr int kMaxSnapshotGraphs = 1000;
+inline constexpr std::size_t kMaxCapturedCommunicators = 1000;           // of one graph
 inline constexpr int kMaxGraphLaunches = 10'000;                         // of a step
 inline constexpr std::size_t kMaxParameterBytes = std::size_t{1} << 16;  // of one kernel node
 inline constexpr std::size_t kMaxSlots = std::size_t{1} << 14;           // of one kernel node
@@ -267,6 +268,19 @@ struct CaptureEvent {
   }
 };
 
+/// A communicator of NCCL whose collectives or sends a graph has captured.
+struct CapturedCommunicator {
+  std::string name = {};       // "communicator 2 (rank 3 of 8)"
+  std::uint64_t ended_at = 0;  // on the ledger's clock; 0 = it exists, or not known
+  std::string ended_by = {};   // "ncclCommDestroy"
+  bool operator==(const CapturedCommunicator&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&CapturedCommunicator::name, &CapturedCommunicator::ended_at,
+                          &CapturedCommunicator::ended_by>();
+  }
+};
+
 /// GraphSnapshot::changed of a second capture of a graph that a step launches several times: as it
 /// would be captured for its next launch.
 inline constexpr std::string_view kNextLaunch = "launch of the step";
@@ -289,6 +303,7 @@ struct GraphSnapshot {
   std::vector<CaptureEvent> events = {};
   std::vector<SnapshotNode> nodes = {};  // a node follows its dependencies; children follow parents
   std::vector<SnapshotEdge> edges = {};  // both ends of an edge have the same parent
+  std::vector<CapturedCommunicator> communicators = {};
 
   /// Known not to have been launched since then: what was released there has done no harm.
   bool unused_since(std::uint64_t time) const { return launches >= 0 && last_launch <= time; }
@@ -308,7 +323,8 @@ struct GraphSnapshot {
         engine::field<&GraphSnapshot::failure>(),
         engine::field<&GraphSnapshot::events>({.most = 100'000}),
         engine::field<&GraphSnapshot::nodes>({.most = engine::kMaxGraphNodes}),
-        engine::field<&GraphSnapshot::edges>({.most = engine::kMaxGraphEdges})};
+        engine::field<&GraphSnapshot::edges>({.most = engine::kMaxGraphEdges}),
+        engine::field<&GraphSnapshot::communicators>({.most = kMaxCapturedCommunicators})};
   }
 };
 
@@ -342,6 +358,8 @@ struct Snapshot {
   std::vector<GraphLaunch> launches = {};
   std::vector<GraphPool> pools = {};
   engine::StepKind step = engine::StepKind::Linear;  // says what SnapshotNode::layer counts
+  std::string nccl_version = {};                     // "2.27.5"; empty = none loaded, or not known
+  bool ended = false;  // of a program that was watched: it has ended by itself
   bool operator==(const Snapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -355,7 +373,9 @@ struct Snapshot {
                       engine::field<&Snapshot::ledger_clock>(),
                       engine::field<&Snapshot::launches>({.most = kMaxGraphLaunches}),
                       engine::field<&Snapshot::pools>({.most = kMaxSnapshotGraphs}),
-                      engine::field<&Snapshot::step>()};
+                      engine::field<&Snapshot::step>(),
+                      engine::field<&Snapshot::nccl_version>(),
+                      engine::field<&Snapshot::ended>()};
   }
   engine::Flaw flaw() const;
 };

@@ -23,7 +23,7 @@ constexpr Rule kRules[] = {find_shared_workspaces,  find_freed_memory,
                            find_unreset_counters,   find_unfreed_allocations,
                            find_unwaited_edges,     find_unordered_accesses,
                            find_capture_mistakes,   find_other_threads,
-                           find_unloaded_modules};
+                           find_unloaded_modules,   find_destroyed_communicators};
 
 bool comes_first(const Finding& a, const Finding& b) {
   if (a.confidence != b.confidence) return a.confidence > b.confidence;

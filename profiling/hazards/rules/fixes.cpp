@@ -235,6 +235,17 @@ constexpr RuleFix kFixes[] = {
      "# Keep the object that owns the compiled kernel (a Triton or CuPy module, a C++ extension)\n"
      "keep = (graph, compiled_kernel)              # as long as it is replayed",
      "# The same as for PyTorch: keep what owns the kernels as long as the graphed callable."},
+    {"destroyed-communicator",
+     "Destroy every graph that captured a collective before its communicator: the executable "
+     "graphs, and the graphs that they were instantiated from.",
+     "cudaGraphExecDestroy(exec);\n"
+     "cudaGraphDestroy(graph);\n"
+     "ncclCommDestroy(comm);                       // only then",
+     "graph.reset()                                # of every graph with a collective\n"
+     "torch.distributed.destroy_process_group()    # only then",
+     "# The graphs go with the callables that make_graphed_callables returned:\n"
+     "del graphed_module; gc.collect()\n"
+     "torch.distributed.destroy_process_group()    # only then"},
 };
 
 }  // namespace

@@ -59,6 +59,11 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
   state.waits[0].call = profiling::spool::WaitCall::ContextSynchronize;
   record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, "");
   EXPECT_EQ(record.outcome.stall[0].graph, 1);  // "graph 2"
+  // So may the end of a communicator, which waits for graphs.
+  state.waits[0].call = profiling::spool::WaitCall::CommunicatorEnd;
+  record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, "");
+  EXPECT_EQ(record.outcome.stall[0].graph, 1);
+  EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("call of NCCL that ends a communicator"));
 }
 
 TEST(HangWatch, WithoutAGraphItIsALaunchThatHangs) {

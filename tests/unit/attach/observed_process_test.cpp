@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "profiling/attach/spool/spool_reader.h"
@@ -214,6 +215,126 @@ TEST_F(Observing, AModuleUnloadedUnderAGraph) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].rule, "unloaded-module");
   EXPECT_THAT(findings[0].title, HasSubstr("scale"));
+}
+
+TEST_F(Observing, ADestroyedGraphWhoseModuleHadGoneIsExamined) {
+  function(0xF0, "_Z5scalePf", 0xA0);
+  began(1);
+  kernel_node(0, 0xF0, kBlock);
+  read(1);
+  spool_.add(spool::ModuleUnloaded{.module = 0xA0});
+  spool_.add(spool::GraphDestroyed{.exec = kExec, .launches = 1, .last_launch = spool_.end()});
+  EXPECT_THAT(rules(), ElementsAre("unloaded-module"));
+}
+
+/// A capture of `communicators` that becomes graph 1.
+class ObservingCommunicators : public Observing {
+ protected:
+  void captured(const std::vector<std::uint64_t>& communicators, std::uint32_t result = 0,
+                spool::GraphReason reason = spool::GraphReason::Instantiated) {
+    spool_.add(spool::CaptureBegan{.stream = 5, .mode = 0, .result = 0});
+    for (const std::uint64_t one : communicators)
+      spool_.add(spool::CommunicatorCaptured{.communicator = one, .graph = 0x60});
+    spool_.add(spool::CaptureEnded{
+        .stream = 5, .graph = result == 0 ? 0x60ULL : 0, .result = result, .unused = 0});
+    if (result != 0) return;
+    began(1, reason);
+    kernel_node(0, 0xF0, kBlock);
+    read(1);
+  }
+  void made(std::uint64_t communicator) {
+    spool_.add(spool::Communicator{.communicator = communicator, .ranks = 8, .rank = 3});
+  }
+  void ended(std::uint64_t communicator,
+             spool::CommunicatorEnd by = spool::CommunicatorEnd::Destroy) {
+    spool_.add(spool::CommunicatorEnded{.communicator = communicator, .by = by, .unused = 0});
+  }
+  std::vector<CapturedCommunicator> communicators() {
+    const Snapshot made = snapshot();
+    return made.graphs.empty() ? std::vector<CapturedCommunicator>() : made.graphs[0].communicators;
+  }
+};
+
+TEST_F(ObservingCommunicators, ALaunchAfterTheEnd) {
+  function(0xF0, "ncclDevKernel_AllReduce", 0xA0);
+  made(0xC0);
+  captured({0xC0, 0xC0});
+  launched(1);
+  EXPECT_THAT(rules(), ElementsAre());
+  ended(0xC0);
+  EXPECT_THAT(rules(), ElementsAre("destroyed-communicator"));  // it may wait
+  launched(2);
+  const std::vector<Finding> findings = diagnose(snapshot(), {});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].rule, "destroyed-communicator");
+  EXPECT_EQ(findings[0].confidence, Confidence::Likely);
+  EXPECT_THAT(findings[0].title,
+              HasSubstr("launched after ncclCommDestroy of communicator 1 (rank 3 of 8)"));
+  EXPECT_EQ(findings[0].nodes, std::vector<NodeRef>({{0, 0}}));
+}
+
+TEST_F(ObservingCommunicators, AProgramThatEndedByItselfDidNotWait) {
+  captured({0xC0});
+  launched(1);
+  ended(0xC0);
+  spool_.set<std::uint32_t>(offsetof(spool::FileHeader, ended), 1);
+  EXPECT_TRUE(snapshot().ended);
+  EXPECT_THAT(rules(), ElementsAre());
+  launched(2);
+  EXPECT_THAT(rules(), ElementsAre("destroyed-communicator"));
+}
+
+TEST_F(ObservingCommunicators, AGraphThatWasDestroyedFirstIsOver) {
+  captured({0xC0});
+  spool_.add(spool::GraphDestroyed{.exec = kExec, .launches = 1, .last_launch = spool_.end()});
+  ended(0xC0);
+  EXPECT_THAT(rules(), ElementsAre());
+}
+
+TEST_F(ObservingCommunicators, AGraphThatWasLaunchedTooLateAndThenDestroyed) {
+  captured({0xC0});
+  ended(0xC0, spool::CommunicatorEnd::Abort);
+  spool_.add(spool::GraphDestroyed{.exec = kExec, .launches = 1, .last_launch = spool_.end()});
+  EXPECT_THAT(rules(), ElementsAre("destroyed-communicator"));
+  EXPECT_EQ(communicators()[0].ended_by, "ncclCommAbort");
+}
+
+TEST_F(ObservingCommunicators, ALaterCommunicatorMayHaveTheSameHandle) {
+  made(0xC0);
+  ended(0xC0);
+  made(0xC0);
+  captured({0xC0, 0xC1});
+  EXPECT_THAT(rules(), ElementsAre());
+  const std::vector<CapturedCommunicator> used = communicators();
+  ASSERT_EQ(used.size(), 2U);
+  EXPECT_EQ(used[0].name, "communicator 2 (rank 3 of 8)");
+  EXPECT_EQ(used[0].ended_at, 0U);
+  EXPECT_EQ(used[1].name, "communicator 3");
+}
+
+TEST_F(ObservingCommunicators, TheFirstEndCounts) {
+  captured({0xC0});
+  ended(0xC0, spool::CommunicatorEnd::Finalize);
+  const std::uint64_t finalized = communicators()[0].ended_at;
+  ended(0xC0);
+  EXPECT_EQ(communicators()[0].ended_at, finalized);
+  EXPECT_EQ(communicators()[0].ended_by, "ncclCommFinalize");
+}
+
+TEST_F(ObservingCommunicators, AFailedCaptureLeavesNoneToTheNextGraphOfItsHandle) {
+  captured({0xC0}, 901);
+  captured({0xC1});
+  ASSERT_EQ(communicators().size(), 1U);
+  EXPECT_EQ(communicators()[0].name, "communicator 2");
+}
+
+TEST_F(ObservingCommunicators, AnUpdateReplacesThem) {
+  captured({0xC0});
+  launched(1);
+  captured({0xC1}, 0, spool::GraphReason::Updated);
+  ended(0xC0);
+  launched(2);
+  EXPECT_THAT(rules(), ElementsAre());
 }
 
 TEST_F(Observing, AnUpdateReplacesTheNodes) {

@@ -68,6 +68,24 @@ TEST_F(SpoolReading, AnIncompleteFrameIsAwaitedAndInTheEndSkipped) {
   EXPECT_EQ(reader.damaged_frames(), 1U);
 }
 
+TEST_F(SpoolReading, WaitsOfUnknownCallsAreLeftOut) {
+  HandMadeSpool made;
+  const auto wait = [&](std::size_t slot, spool::WaitCall call) {
+    const std::size_t at = offsetof(spool::FileHeader, waits) + slot * sizeof(spool::Wait);
+    made.set<std::uint32_t>(at + offsetof(spool::Wait, thread), 7);
+    made.set<spool::WaitCall>(at + offsetof(spool::Wait, call), call);
+    made.set<std::uint64_t>(at + offsetof(spool::Wait, since), 1);
+  };
+  constexpr auto kLast = spool::WaitCall::CommunicatorEnd;
+  wait(0, kLast);
+  wait(1, spool::WaitCall{static_cast<std::uint32_t>(kLast) + 1});
+  made.write(path_);
+  SpoolReader reader = opened();
+  addresses(reader, SpoolReader::Until::Incomplete);
+  ASSERT_EQ(reader.state().waits.size(), 1U);
+  EXPECT_EQ(reader.state().waits[0].call, kLast);
+}
+
 TEST_F(SpoolReading, AFrameWithoutLengthIsSkippedByTheNextBeginning) {
   HandMadeSpool made;
   made.add(allocation(1));

@@ -163,6 +163,7 @@ ONE_PLACE = (
             "profiling/cupti/cupti_library.cpp",
             "profiling/power/nvml_library.cpp",
             # Only what the attached program has loaded itself.
+            "profiling/attach/preload/communicator_hooks.cpp",
             "profiling/attach/preload/entry_points.cpp",
             "profiling/attach/preload/process.cpp",
             "profiling/attach/preload/stacks.cpp",

@@ -56,6 +56,7 @@ profiling::Snapshot full_snapshot() {
       {.type = NodeType::Unknown}};
   graph.edges = {{.from = 0, .to = 1, .kind = EdgeKind::Programmatic},
                  {.from = 1, .to = 3, .kind = EdgeKind::LaunchOrder}};
+  graph.communicators = {{.name = "communicator 1", .ended_at = 9, .ended_by = "ncclCommAbort"}};
   snapshot.graphs = {graph, {.name = "step", .variant_of = 0, .changed = "inputs"}};
   snapshot.graphs[1].failure = {.code = 900, .name = "unsupported", .call = "synchronize"};
   snapshot.ledger = {{.id = 4,
@@ -70,6 +71,8 @@ profiling::Snapshot full_snapshot() {
   snapshot.launches = {{.graph = 0}, {.graph = 0, .overlaps = true}};
   snapshot.pools = {{.address = 0x7000, .bytes = 1 << 20}};
   snapshot.step = engine::StepKind::ExpertLayer;
+  snapshot.nccl_version = "2.27.5";
+  snapshot.ended = true;
   return snapshot;
 }
 
