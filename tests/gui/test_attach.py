@@ -86,6 +86,15 @@ def test_findings_of_other_programs_lead_to_the_gallery_instead_of_a_proof(open_
     there(window, "doctor.prove_this")
 
 
+def test_output_without_its_middle_is_said_to_be_so(open_window, record):
+    note = b"\n[expertscope: the middle of what the program printed is left out here]\n"
+    (record / "output.txt").write_bytes(b"x" * (8 << 20) + note + b"the last line\n")
+    window = open_dialog(open_window)
+    read(window, record)
+    shown(window, "attach.output", "the last line")
+    assert value(window.map(), "attach.output_cut").endswith(f"its beginning and its end are in {record}/output.txt")
+
+
 def test_reading_a_record_again_replaces_its_visits(open_window, record):
     window = open_dialog(open_window)
     for _ in range(2):

@@ -302,12 +302,12 @@ void AttachDialog::draw(const PanelContext& context, const AttachController& att
     controls::record(context, "attach.state", "State", "text", words, top, ImGui::GetItemRectMax());
     draw_processes(context, status);
     draw_lines(context, "attach.findings", "Findings", status.findings);
-    draw_lines(context, "attach.output", "The program's last lines", status.output);
     if (!status.cut_output.empty()) {
       draw_lines(
           context, "attach.output_cut", "It has printed much",
           {"The middle was left out; its beginning and its end are in " + status.cut_output});
     }
+    draw_lines(context, "attach.output", "The program's last lines", status.output);
   }
   if (closed) close();
 }
