@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "app/attach/attached_program.h"
+#include "app/attach/bounded_output.h"
 #include "app/attach/command_words.h"
 #include "app/attach/finding_lines.h"
 #include "app/doctor/library_versions.h"
@@ -111,6 +112,8 @@ struct AttachController::Watch {
     return program ? program->ended() : std::nullopt;
   }
 
+  /// What the program has printed; `ended`: it prints nothing more.
+  void read_output(const std::string& file, bool ended);
   /// Publishes what has changed since the last look.
   void look(const SpoolFolder& spools, const ReportFacts& facts, bool last);
   engine::Status follow(const AttachOptions& options, const ReportFacts& facts,
@@ -163,6 +166,16 @@ void AttachController::Watch::look(const SpoolFolder& spools, const ReportFacts&
   changed = true;
 }
 
+void AttachController::Watch::read_output(const std::string& file, bool ended) {
+  const engine::Status bounded = bound_output(file, ended);
+  std::vector<std::string> output = last_lines(file);
+  if (!bounded.ok()) output.push_back("[expertscope: " + bounded.error().message + "]");
+  const bool cut = output_is_cut(file);
+  const std::lock_guard lock(mutex);
+  now.output = std::move(output);
+  now.cut_output = cut ? file : std::string();
+}
+
 engine::Status AttachController::Watch::follow(const AttachOptions& options,
                                                const ReportFacts& facts,
                                                const std::function<void()>& wake) {
@@ -185,15 +198,19 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
     std::this_thread::sleep_for(kBetweenLooks);
     const bool stops = !unwatched && asked(&Watch::stop_watching);
     const WatchClock::time_point began = WatchClock::now();
-    if (unwatched || (began < next_look && !stops)) continue;
+    if (began < next_look && !stops) continue;
+    // It prints on when nobody watches it.
+    read_output(options.output_file, false);
+    if (unwatched) {
+      next_look = WatchClock::now() + kRateInterval;
+      continue;
+    }
     ENGINE_TRY(spools.follow(false));
     (void)spools.watch_for_hangs({});  // its report says so
     look(spools, facts, stops);
-    std::vector<std::string> output = last_lines(options.output_file);
-    {
+    if (stops) {
       const std::lock_guard lock(mutex);
-      now.output = std::move(output);
-      if (stops) now.state = AttachStatus::State::Unwatched;
+      now.state = AttachStatus::State::Unwatched;
     }
     unwatched = stops;
     wake();
@@ -203,9 +220,8 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
     ENGINE_TRY(spools.follow(true));
     look(spools, facts, true);
   }
-  std::vector<std::string> output = last_lines(options.output_file);
+  read_output(options.output_file, true);
   const std::lock_guard lock(mutex);
-  now.output = std::move(output);
   now.state = AttachStatus::State::Ended;
   now.ending = false;
   now.end = *end;
@@ -222,10 +238,18 @@ engine::Status AttachController::Watch::read(const std::string& folder, const Re
         fmt::format("{} holds no record of an attached program (*.spool)", folder)};
   }
   look(spools, facts, true);
+  const std::string file = output_file_in(folder);
   const std::lock_guard lock(mutex);
-  now.output = last_lines(output_file_in(folder));
+  now.output = last_lines(file);
+  if (output_is_cut(file)) now.cut_output = file;
   now.state = AttachStatus::State::Read;
   return {};
+}
+
+void remember(RememberedPrograms& programs, RememberedProgram newest) {
+  std::erase(programs, newest);
+  programs.insert(programs.begin(), std::move(newest));
+  if (programs.size() > kMaxRememberedPrograms) programs.resize(kMaxRememberedPrograms);
 }
 
 AttachController::AttachController(std::function<void()> wake, engine::Result<std::string> library)

@@ -19,6 +19,19 @@
 
 namespace app {
 
+/// A program that was started before, as it was typed.
+struct RememberedProgram {
+  std::string command{};
+  std::string working_folder{};
+  bool operator==(const RememberedProgram&) const = default;
+};
+using RememberedPrograms = std::vector<RememberedProgram>;  // the newest first
+inline constexpr std::size_t kMaxRememberedPrograms = 8;
+inline constexpr std::size_t kMaxTypedCommand = 4096;  // bytes; of the folder, too
+
+/// Puts it first; one that was there moves.
+void remember(RememberedPrograms& programs, RememberedProgram newest);
+
 /// One process of the program.
 struct WatchedProcess {
   AttachedProcess seen;
@@ -46,6 +59,7 @@ struct AttachStatus {
   std::vector<WatchedProcess> processes{};
   std::vector<std::string> findings{};  // each once, as they came
   std::vector<std::string> output{};    // the last lines that the program printed
+  std::string cut_output{};             // the file with them, if its middle was left out
 };
 
 /// What is known of one process now.

@@ -82,6 +82,7 @@ struct DoctorState {
   /// A visit to a case of the gallery that was recorded elsewhere; null = none was asked for.
   std::shared_ptr<const profiling::RecordedVisit> recorded_case;
   int recorded_shown = 0;  // how often one was asked for and is there
+  int attached = 0;        // how often a program, or the record of one, was begun to be watched
 };
 
 /// The newest fetch of a cuBLASLt library in this window.

@@ -405,6 +405,7 @@ SessionView Workbench::view() const {
   now.compares_steps = runs.compares_steps();
   now.batch = runs.batch();
   now.doctor = doctor.state();
+  now.doctor.attached = attached_;
   now.library = libraries.newest_fetch();
   return now;
 }

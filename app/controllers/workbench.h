@@ -145,6 +145,7 @@ class Workbench {
     bool recorded = false;                               // in this state
   };
   std::map<std::string, AttachedProcessVisit> attached_visits_;  // by spool
+  int attached_ = 0;                                             // programs and records so far
   std::vector<Command> commands_;
   std::string connection_lost_;
   FileFetcher fetcher_;

@@ -13,6 +13,7 @@ void Workbench::read_attached(const ReadAttachRecord& order) { watch(attach.read
 void Workbench::watch(const engine::Status& begun) {
   if (!begun.ok()) return notices.add(Severity::Bad, begun.error().message);
   std::erase_if(attached_visits_, [](const auto& one) { return one.second.kept.expired(); });
+  ++attached_;
   show_doctor();
 }
 

@@ -27,6 +27,17 @@ profiling::DoctorReport report_of(profiling::OpenedSnapshot opened,
   return report_by_rules(std::move(opened.report.snapshot), facts);
 }
 
+bool examines_attached(const profiling::Snapshot& snapshot) {
+  constexpr std::string_view kProcess = " (process ";
+  const std::string_view subject = snapshot.subject;
+  const std::size_t at = subject.rfind(kProcess);
+  if (at == std::string_view::npos || !subject.ends_with(')')) return false;
+  const std::string_view number = subject.substr(at + kProcess.size());
+  const std::size_t digits = number.find_first_not_of("0123456789");
+  return digits > 0 &&
+         (number.substr(digits) == ")" || number.substr(digits).starts_with(", rank "));
+}
+
 bool holds_proof(const profiling::DoctorReport& report) {
   return std::ranges::any_of(report.findings, [](const profiling::Finding& finding) {
     return finding.confidence == profiling::Confidence::Proved;

@@ -20,6 +20,10 @@ profiling::DoctorReport report_by_rules(profiling::Snapshot snapshot,
 profiling::DoctorReport report_of(profiling::OpenedSnapshot opened,
                                   const std::vector<profiling::LibraryFact>& facts);
 
+/// Whether the subject is a process of a program that was attached to ("train.py (process 1234,
+/// rank 0)"). Nothing proves its findings: experiments change and launch steps of our own.
+bool examines_attached(const profiling::Snapshot& snapshot);
+
 /// Whether an experiment has proved one of its findings.
 bool holds_proof(const profiling::DoctorReport& report);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -53,6 +54,7 @@ TEST_F(SettingsFile, ComesBackAsSavedAndAlone) {
   settings.machines[0].library = ProvideLibrary::Send;
   settings.machines[0].launcher = {"srun", "--gpus=1"};
   settings.machines[1].host = "gpu2";
+  settings.programs = {{"python 'train it.py'", "/data"}, {"a.out", ""}};
   ASSERT_EQ(save_settings(path(), settings), "");
   EXPECT_EQ(load_settings(path()).settings, settings);
   EXPECT_EQ(names(), std::set<std::string>{"settings.json"});
@@ -70,6 +72,31 @@ TEST_F(SettingsFile, OnlyNamesOfMachinesAreReadAndNotTooMany) {
     write(std::string(R"({"machines": )") + wrong + "}");
     EXPECT_NE(load_settings(path()).problem, "") << wrong;
   }
+}
+
+TEST_F(SettingsFile, OnlyProgramsThatTheFieldsHoldAreReadAndNotTooMany) {
+  std::string programs = R"({"folder": "/data"}, {"command": ")" +
+                         std::string(kMaxTypedCommand, 'x') + R"("}, {"command": "first"})";
+  for (int i = 0; i < 20; ++i) programs += R"(, {"command": "a)" + std::to_string(i) + "\"}";
+  write("{\"programs\": [" + programs + "]}");
+  const LoadedSettings loaded = load_settings(path());
+  EXPECT_EQ(loaded.problem, "");
+  ASSERT_EQ(loaded.settings.programs.size(), kMaxRememberedPrograms);
+  EXPECT_EQ(loaded.settings.programs.front(), (RememberedProgram{"first", ""}));
+  write(R"({"programs": [{"command": 3}]})");
+  EXPECT_NE(load_settings(path()).problem, "");
+}
+
+TEST(RememberedPrograms, TheNewestIsFirstAndOnce) {
+  RememberedPrograms programs;
+  for (int i = 0; i < 10; ++i) remember(programs, {std::to_string(i), ""});
+  ASSERT_EQ(programs.size(), kMaxRememberedPrograms);
+  EXPECT_EQ(programs.front().command, "9");
+  remember(programs, {"5", ""});
+  ASSERT_EQ(programs.size(), kMaxRememberedPrograms);
+  EXPECT_EQ(programs[0].command, "5");
+  EXPECT_EQ(programs[1].command, "9");
+  EXPECT_EQ(std::ranges::count(programs, RememberedProgram{"5", ""}), 1);
 }
 
 TEST_F(SettingsFile, ALinkStaysALink) {

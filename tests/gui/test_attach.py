@@ -68,6 +68,33 @@ def test_a_record_becomes_visits_on_the_graphs_page(open_window, record):
     there(window, "graphs.memory")
 
 
+def test_findings_of_other_programs_lead_to_the_gallery_instead_of_a_proof(open_window, record):
+    window = open_dialog(open_window)
+    read(window, record)
+    shown(window, "attach.process.0", "findings=1")
+    window.click("attach.close")
+    there(window, "doctor.finding.0")
+    window.click("doctor.finding.0")
+    there(window, "doctor.case_of_rule")
+    assert not window.control("doctor.prove_this")
+    assert window.control("doctor.case_of_rule")["label"] == "See the gallery case of this rule"
+    window.click("doctor.case_of_rule")
+    shown(window, "graphs.source", "recorded on ")
+    # There, the same experiments can be made again.
+    there(window, "doctor.finding.0")
+    window.click("doctor.finding.0") if not window.control("doctor.prove_this") else None
+    there(window, "doctor.prove_this")
+
+
+def test_output_without_its_middle_is_said_to_be_so(open_window, record):
+    note = b"\n[expertscope: the middle of what the program printed is left out here]\n"
+    (record / "output.txt").write_bytes(b"x" * (8 << 20) + note + b"the last line\n")
+    window = open_dialog(open_window)
+    read(window, record)
+    shown(window, "attach.output", "the last line")
+    assert value(window.map(), "attach.output_cut").endswith(f"its beginning and its end are in {record}/output.txt")
+
+
 def test_reading_a_record_again_replaces_its_visits(open_window, record):
     window = open_dialog(open_window)
     for _ in range(2):
@@ -79,6 +106,21 @@ def test_reading_a_record_again_replaces_its_visits(open_window, record):
     window.click("graphs.source")
     there(window, "graphs.source.1")
     assert not window.control("graphs.source.2")
+
+
+def test_programs_are_remembered_and_fill_the_fields(open_window, tmp_path):
+    programs = [{"command": "python train.py", "folder": "/data"}, {"command": "a.out", "folder": ""}]
+    window = open_dialog(open_window, remembered={"programs": programs})
+    window.click("attach.earlier")
+    there(window, "attach.earlier.1")
+    window.click("attach.earlier.1")
+    shown(window, "attach.command", "python train.py")
+    assert value(window.map(), "attach.working_folder") == "/data"
+    window.click("attach.earlier")
+    there(window, "attach.earlier.2")
+    window.click("attach.earlier.2")
+    shown(window, "attach.command", "a.out")
+    assert value(window.map(), "attach.working_folder") == ""
 
 
 def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, tmp_path):

@@ -119,6 +119,15 @@ def test_runs_happen_there_and_here_again(open_window, elsewhere):
     connected(window)
     assert HOST in window.control("top.machine")["label"]
     assert window.state()["run_generation"] == shown["run_generation"], "the last results stay"
+    window.key("ctrl+3")
+    window.wait("the page", lambda m: any(c["id"] == "graphs.view.3" for c in m["controls"]))
+    window.settle()
+    window.click("graphs.view.3")
+    window.wait("the button", lambda m: any(c["id"] == "doctor.attach" for c in m["controls"]))
+    window.settle()
+    window.click("doctor.attach")
+    wait_for_value(window, "attach.here", "Programs are started and watched on this machine, not on " + HOST)
+    window.press("Escape")
     worker = server.bundles()[0] / "bin/expertscope-worker"
     assert runs_program(worker)
     run_anew(window)

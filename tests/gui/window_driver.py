@@ -42,13 +42,13 @@ class Display:
 
 
 class Window:
-    def __init__(self, program, folder, arguments=(), width=1440, height=900, first_start=False):
-        """A first start opens the example: other tests begin with settings, which are the defaults."""
+    def __init__(self, program, folder, arguments=(), width=1440, height=900, first_start=False, remembered=None):
+        """A first start opens the example: other tests begin with settings, which are the defaults and `remembered`."""
         self.folder = pathlib.Path(folder)
         settings = self.folder / "config" / "expertscope" / "settings.json"
         if not first_start and not settings.exists():
             settings.parent.mkdir(parents=True, exist_ok=True)
-            settings.write_text("{}\n")
+            settings.write_text(json.dumps(remembered or {}) + "\n")
         self.map_path = self.folder / "controls.json"
         self.map_path.unlink(missing_ok=True)
         self.pointer, self.pointer_down = None, False

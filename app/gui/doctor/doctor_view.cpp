@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/doctor/opened_report.h"
 #include "app/doctor/proof_records.h"
 #include "app/doctor/report_document.h"
 #include "app/doctor/report_words.h"
@@ -123,10 +124,14 @@ void draw_proofs(const PanelContext& context, const Area& card,
 void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
   if (shown_ == scene.report_generation()) return;
   shown_ = scene.report_generation();
-  table_.selected = -1;
+  // A report that has grown keeps the rows that it had.
+  const std::string subject = scene.report() == nullptr ? "" : scene.report()->snapshot.subject;
+  const std::size_t rows = experiments_.rows.size();
+  const bool grown = std::exchange(shown_subject_, subject) == subject;
   experiments_ = scene.report() == nullptr
                      ? plot::DrawnTable()
                      : plot::drawn(experiments_table(*scene.report()), context.theme);
+  if (!grown || experiments_.rows.size() < rows) table_.selected = -1;
 }
 
 void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene) {
@@ -244,9 +249,14 @@ CardSpec DoctorView::experiments_card(const PanelContext& context, const GraphSc
                 .drawn = &experiments_,
                 .generation = shown_,
                 .state = &table_},
-      .empty = [this, examined = scene.report() != nullptr]() -> EmptyState {
+      .empty = [this, report = scene.report()]() -> EmptyState {
         if (!experiments_.rows.empty()) return {};
-        if (!examined) return {"Not examined", "What was tried on a subject is listed here."};
+        if (report == nullptr) {
+          return {"Not examined", "What was tried on a subject is listed here."};
+        }
+        if (examines_attached(report->snapshot)) {
+          return {"Rules only", "Experiments are made on our own steps, not on other programs."};
+        }
         return {"Rules only", "Prove runs the experiments that show a fault and remove it again."};
       },
       .read_out = {.id = "doctor.experiments_made",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
@@ -179,8 +180,29 @@ CardSpec FindingView::chosen_card(const PanelContext& context, GraphScene& scene
   return spec;
 }
 
+void FindingView::draw_gallery_case(const PanelContext& context,
+                                    const profiling::Finding& finding) {
+  const auto& cases = profiling::hazard_cases();
+  const auto same = std::ranges::find(cases, finding.rule, &profiling::HazardCase::rule);
+  if (same == cases.end()) {
+    controls::button(context, "doctor.prove_this", "Prove this",
+                     {.enabled = false,
+                      .reason = "Only experiments on our own steps prove; findings of other "
+                                "programs are by rules"});
+    return;
+  }
+  if (controls::button(
+          context, "doctor.case_of_rule", "See the gallery case of this rule",
+          {.tooltip = "Findings of other programs are by rules: only experiments on our own "
+                      "steps prove. This shows the recorded visit to a small program with "
+                      "the same mistake, and its proof"})) {
+    context.commands.push_back(ShowRecordedCase{same->id});
+  }
+}
+
 void FindingView::draw_prove(const PanelContext& context, const GraphScene& scene,
                              const profiling::Finding& finding, const ExamineBar& bar) {
+  if (examines_attached(scene.report()->snapshot)) return draw_gallery_case(context, finding);
   const std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
   const bool of_gallery = profiling::gallery_subject(scene.report()->snapshot.subject).has_value();
   if (controls::button(

@@ -27,6 +27,8 @@ class FindingView {
   void draw_fetch(const PanelContext& context, const std::string& version);
   void draw_prove(const PanelContext& context, const GraphScene& scene,
                   const profiling::Finding& finding, const ExamineBar& bar);
+  /// In its place where nothing can prove: a finding of an attached program.
+  void draw_gallery_case(const PanelContext& context, const profiling::Finding& finding);
   void draw_nodes(const PanelContext& context, GraphScene& scene,
                   const profiling::Finding& finding);
 };

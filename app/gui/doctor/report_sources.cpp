@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "app/doctor/opened_report.h"
@@ -59,16 +60,13 @@ void ReportSources::follow(const SessionView& view) {
   const DoctorState& news = view.doctor;
   const std::string path = view.path_on_screen();
   const bool another_session = std::exchange(session_path_, path) != path;
-  const std::size_t visits = std::exchange(visits_, view.visits.size());
+  if (std::exchange(attached_, news.attached) != news.attached) awaits_process_ = true;
   if (another_session) {
     key_.clear();
-  } else if (view.visits.size() > visits) {
-    // The processes of one program may come together.
-    std::size_t newest = view.visits.size();
-    for (std::size_t i = visits; i < view.visits.size(); ++i) {
-      if (!view.visits[i]->report.findings.empty()) newest = i + 1;
-    }
-    put_on_screen(key_of_visit(newest));
+    on_screen_ = nullptr;
+    visits_ = view.visits;
+  } else {
+    follow_visits(view);
   }
   std::string first = default_key(view);
   const bool another_first = std::exchange(default_, std::move(first)) != default_;
@@ -81,8 +79,56 @@ void ReportSources::follow(const SessionView& view) {
   if (!std::exchange(busy_, news.busy && news.so_far != nullptr) && busy_) put_on_screen("now");
 }
 
+bool ReportSources::wanted(const profiling::RecordedVisit& visit) const {
+  return awaits_process_ || !examines_attached(visit.report.snapshot);
+}
+
+void ReportSources::follow_visits(const SessionView& view) {
+  if (view.visits == visits_) return;
+  const auto place_of = [&view](const std::shared_ptr<const profiling::RecordedVisit>& former) {
+    if (const auto same = std::ranges::find(view.visits, former); same != view.visits.end()) {
+      return same;
+    }
+    // A process is named by its number: its newer state has the same subject.
+    return std::ranges::find_if(view.visits, [&former](const auto& one) {
+      const profiling::Snapshot& now = one->report.snapshot;
+      return examines_attached(now) && now.subject == former->report.snapshot.subject;
+    });
+  };
+  if (on_screen_ != nullptr) {
+    const auto now = place_of(on_screen_);
+    on_screen_ = now == view.visits.end() ? nullptr : *now;
+    // Not put on screen anew: it is there.
+    key_ = on_screen_ == nullptr
+               ? std::string()
+               : key_of_visit(static_cast<std::size_t>(now - view.visits.begin()) + 1);
+  }
+  std::set<const profiling::RecordedVisit*> known;
+  for (const auto& former : visits_) {
+    const auto now = place_of(former);
+    if (now != view.visits.end()) known.insert(now->get());
+  }
+  // The processes of one program may come together.
+  std::size_t newest = 0;
+  bool found = false;
+  for (std::size_t i = 0; i < view.visits.size(); ++i) {
+    if (known.contains(view.visits[i].get()) || !wanted(*view.visits[i])) continue;
+    const bool finds = !view.visits[i]->report.findings.empty();
+    if (newest == 0 || finds || !found) newest = i + 1;
+    found = found || finds;
+  }
+  visits_ = view.visits;
+  if (newest == 0) return;
+  awaits_process_ = awaits_process_ && !examines_attached(view.visits[newest - 1]->report.snapshot);
+  put_on_screen(key_of_visit(newest));
+}
+
 void ReportSources::put_on_screen(std::string key) {
   key_ = std::move(key);
+  on_screen_ = nullptr;
+  for (std::size_t i = 0; i < visits_.size(); ++i) {
+    if (key_ == key_of_visit(i + 1)) on_screen_ = visits_[i];
+  }
   ++changes_;
 }
 

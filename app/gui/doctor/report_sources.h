@@ -1,6 +1,7 @@
 // Which captured graph topology, memory and doctor show: one choice for all of them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct ReportSource {
 
 /// The run's graph, an opened file's, or a visit's. Of a session, that of the run on screen is
 /// shown, else that of the visit that says most. What was asked for since then, a visit or a file,
-/// is shown at once; after that the user chooses.
+/// is shown at once; after that the user chooses. Of a program that is watched, the process that
+/// comes first stays on screen, whatever others come or change.
 class ReportSources {
  public:
   void follow(const SessionView& view);
@@ -38,12 +40,20 @@ class ReportSources {
  private:
   void list(const SessionView& view);
   void put_on_screen(std::string key);
+  /// The visit on screen keeps its place in the list while others leave it and newer states replace
+  /// former ones.
+  void follow_visits(const SessionView& view);
+  /// Whether a visit that has come is to be put on screen.
+  bool wanted(const profiling::RecordedVisit& visit) const;
 
   std::vector<ReportSource> all_;
   std::string key_;      // what was put on screen; empty = nothing since the session was opened
   std::string default_;  // what is shown then; empty = nothing
   int changes_ = 0;
-  std::size_t visits_ = 0;
+  std::vector<std::shared_ptr<const profiling::RecordedVisit>> visits_;  // as they were listed
+  std::shared_ptr<const profiling::RecordedVisit> on_screen_;  // null = no visit was put there
+  int attached_ = 0;
+  bool awaits_process_ = false;  // of a program whose first process is put on screen
   std::string session_path_;
   int files_opened_ = 0;
   int recorded_shown_ = 0;

@@ -82,6 +82,7 @@ void GraphScene::show(const Report& report, const Run& run, const Request& reque
       kept >= 0 || (grown && report->snapshot.graphs.size() == report_->snapshot.graphs.size());
   if (kept >= 0) graph_ = kept;
   if (same) finding_ = place_in(*report, chosen_finding());
+  if (kept < 0) ++graph_generation_;
   report_ = report;
   run_ = run;
   ++report_generation_;
@@ -99,6 +100,7 @@ void GraphScene::show_graph(int graph) {
   if (graph == graph_) return;
   graph_ = graph;
   node_ = -1;
+  ++graph_generation_;
   restart();
 }
 

@@ -56,6 +56,9 @@ class GraphScene {
   const GraphFacts* facts() const { return facts_.get(); }
   /// Changes with the report and with the graph.
   std::uint64_t generation() const { return generation_; }
+  /// Changes with the graph, but not when a report has grown that still has it: where the user has
+  /// scrolled to stays.
+  std::uint64_t graph_generation() const { return graph_generation_; }
   /// Changes with the report.
   std::uint64_t report_generation() const { return report_generation_; }
 
@@ -96,6 +99,7 @@ class GraphScene {
   int finding_ = -1;
   bool choice_made_ = false;  // of the finding, by the user
   std::uint64_t generation_ = 0;
+  std::uint64_t graph_generation_ = 0;
   std::uint64_t report_generation_ = 0;
   std::shared_ptr<const GraphFacts> facts_;
   std::vector<int> suspicion_;  // per node, -1 = none

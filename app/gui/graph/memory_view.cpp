@@ -51,9 +51,8 @@ std::string owner_of(const engine::Allocation& memory) {
 
 void MemoryView::follow(const GraphScene& scene) {
   const bool complete = scene.facts() != nullptr;
-  if (shown_ != scene.generation() || complete_ != complete) {
-    shown_ = scene.generation();
-    complete_ = complete;
+  if (shown_ != scene.graph_generation()) {
+    shown_ = scene.graph_generation();
     first_ = -0.5;
     last_ = scene.graph() == nullptr ? 0.5 : static_cast<double>(scene.graph()->nodes.size()) - 0.5;
   }

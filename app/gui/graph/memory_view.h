@@ -49,7 +49,6 @@ class MemoryView {
   float x_of(double node, const Columns& columns) const;
 
   std::uint64_t shown_ = 0;
-  bool complete_ = false;
   int role_ = 0;  // 0 = all, then AllocationRole + 1
   bool only_red_ = false;
   std::vector<int> rows_;  // indices into MemoryMap::rows that pass the filter

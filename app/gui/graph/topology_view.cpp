@@ -218,8 +218,8 @@ void TopologyView::draw_graph(const PanelContext& context, const Area& whole, Gr
   draw_key(context, "topology.key", ImVec2(room.at.x, room.end().y + context.theme.px(kGapSmall)),
            whole.size.x, key);
   const Canvas canvas{room.at, room.end()};
-  if (fitted_for_ != scene.generation() || scale_ <= 0.0F) {
-    fitted_for_ = scene.generation();
+  if (fitted_for_ != scene.graph_generation() || scale_ <= 0.0F) {
+    fitted_for_ = scene.graph_generation();
     followed_node_ = -1;
     fit(context.theme, scene, canvas);
   }

@@ -16,11 +16,13 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/counted.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
 
-constexpr int kMaxCommandBytes = 4096;
+constexpr auto kMaxCommandBytes = static_cast<int>(kMaxTypedCommand);
+constexpr std::size_t kShownCommand = 200;  // bytes of it in a list
 constexpr const char* kWatching = "A program is being watched: stop watching it first";
 
 std::optional<int> rank_of(const std::string& text) {
@@ -155,6 +157,16 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
     controls::record(context, "attach.missing", "Why no program can be started", "text", missing,
                      at, ImGui::GetItemRectMax());
   }
+  if (const std::string& host = context.view.host; !host.empty()) {
+    const std::string words = fmt::format(
+        "Programs are started and watched on this machine, not on {}, where runs happen",
+        engine::shown_text(host, kShownCommand));
+    const TextColorScope color(context.theme.colors.warn);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    show_wrapped(words);
+    controls::record(context, "attach.here", "Where the program runs", "text", words, at,
+                     ImGui::GetItemRectMax());
+  }
   if (std::exchange(focus_, false)) ImGui::SetKeyboardFocusHere();
   controls::input_text(context, "attach.command", "Command", command_,
                        {.tooltip = "As in a terminal, with quotes; no shell runs it",
@@ -177,6 +189,25 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
   show_wrapped(why);
   controls::record(context, "attach.refusal", "Why this cannot be started", "text", why, at,
                    ImGui::GetItemRectMax());
+}
+
+void AttachDialog::draw_earlier(const PanelContext& context, const RememberedPrograms& earlier) {
+  if (earlier.empty()) return;
+  std::vector<std::string> titles = {"Choose a program that was started before"};
+  for (const RememberedProgram& one : earlier) {
+    titles.push_back(engine::shown_text(one.command, kShownCommand) +
+                     (one.working_folder.empty()
+                          ? ""
+                          : "  in " + engine::shown_text(one.working_folder, kShownCommand)));
+  }
+  int chosen = 0;
+  const bool changed =
+      controls::combo(context, "attach.earlier", "Earlier programs", chosen, titles,
+                      {.tooltip = "Fills in its command and its working folder"});
+  if (!changed || chosen == 0) return;
+  const RememberedProgram& one = earlier[static_cast<std::size_t>(chosen) - 1];
+  command_ = one.command;
+  working_folder_ = one.working_folder;
 }
 
 void AttachDialog::draw_buttons(const PanelContext& context, const AttachController& attach) {
@@ -229,7 +260,8 @@ void AttachDialog::draw_record(const PanelContext& context, const AttachControll
   }
 }
 
-void AttachDialog::draw(const PanelContext& context, const AttachController& attach) {
+void AttachDialog::draw(const PanelContext& context, const AttachController& attach,
+                        const RememberedPrograms& earlier) {
   if (!open_) return;
   const Theme& theme = context.theme;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -248,6 +280,7 @@ void AttachDialog::draw(const PanelContext& context, const AttachController& att
   ImGui::SameLine(ImGui::GetWindowContentRegionMax().x - theme.px(96));
   const bool closed = controls::button(context, "attach.close", "Close",
                                        {.tooltip = "Esc; watching goes on", .width = theme.px(96)});
+  draw_earlier(context, earlier);
   draw_fields(context, attach);
   draw_buttons(context, attach);
   ImGui::Dummy({0, theme.px(kGapSmall)});
@@ -269,6 +302,11 @@ void AttachDialog::draw(const PanelContext& context, const AttachController& att
     controls::record(context, "attach.state", "State", "text", words, top, ImGui::GetItemRectMax());
     draw_processes(context, status);
     draw_lines(context, "attach.findings", "Findings", status.findings);
+    if (!status.cut_output.empty()) {
+      draw_lines(
+          context, "attach.output_cut", "It has printed much",
+          {"The middle was left out; its beginning and its end are in " + status.cut_output});
+    }
     draw_lines(context, "attach.output", "The program's last lines", status.output);
   }
   if (closed) close();

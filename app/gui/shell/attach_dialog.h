@@ -15,9 +15,12 @@ class AttachDialog {
   void open();
   void close() { open_ = false; }
   bool is_open() const { return open_; }
-  void draw(const PanelContext& context, const AttachController& attach);
+  /// `earlier`: programs to choose from.
+  void draw(const PanelContext& context, const AttachController& attach,
+            const RememberedPrograms& earlier);
 
  private:
+  void draw_earlier(const PanelContext& context, const RememberedPrograms& earlier);
   void draw_fields(const PanelContext& context, const AttachController& attach);
   void draw_buttons(const PanelContext& context, const AttachController& attach);
   void draw_record(const PanelContext& context, const AttachController& attach);

@@ -56,6 +56,27 @@ json json_of(const RememberedMachines& machines) {
   return list;
 }
 
+/// Those that the fields could not hold are left out.
+RememberedPrograms programs_of(const json& list) {
+  RememberedPrograms programs;
+  for (const json& one : list) {
+    RememberedProgram program = {.command = one.value("command", std::string()),
+                                 .working_folder = one.value("folder", std::string())};
+    const bool fits = !program.command.empty() && program.command.size() < kMaxTypedCommand &&
+                      program.working_folder.size() < kMaxTypedCommand;
+    if (fits && programs.size() < kMaxRememberedPrograms) programs.push_back(std::move(program));
+  }
+  return programs;
+}
+
+json json_of(const RememberedPrograms& programs) {
+  json list = json::array();
+  for (const RememberedProgram& one : programs) {
+    list.push_back({{"command", one.command}, {"folder", one.working_folder}});
+  }
+  return list;
+}
+
 engine::Result<Settings> from_json(const json& document) {
   const Settings fallback;
   Settings settings;
@@ -87,6 +108,7 @@ engine::Result<Settings> from_json(const json& document) {
   settings.files.recent = document.value("recent", std::vector<std::string>());
   if (settings.files.recent.size() > kMaxRecentFiles) settings.files.recent.resize(kMaxRecentFiles);
   ENGINE_ASSIGN(settings.machines, machines_of(document.value("machines", json::array())));
+  settings.programs = programs_of(document.value("programs", json::array()));
   for (const json& one : document.value("presented", json::array())) {
     const std::optional<Page> page = page_named(one.value("page", std::string()));
     if (!page || settings.presented.size() == Settings::kMostPresented) continue;
@@ -174,6 +196,7 @@ std::string save_settings(const std::string& path, const Settings& settings) {
                    {"folder", settings.files.folder},
                    {"recent", settings.files.recent},
                    {"machines", json_of(settings.machines)},
+                   {"programs", json_of(settings.programs)},
                    {"live", settings.live},
                    {"page", page_name(settings.page)},
                    {"view", settings.view}};

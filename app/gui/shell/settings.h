@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/attach_controller.h"
 #include "app/controllers/files_controller.h"
 #include "app/controllers/machine_controller.h"
 #include "app/controllers/presentation.h"
@@ -29,6 +30,7 @@ struct Settings {
   RailSections rail_sections{};
   RememberedFiles files{};
   RememberedMachines machines{};
+  RememberedPrograms programs{};
   static constexpr std::size_t kMostPresented = 64;
   std::vector<PresentedCard> presented{};  // in the order of the walk; empty = all with content
   // What was on screen when the window was closed.

@@ -203,7 +203,10 @@ void Shell::carry_out(const Command& command) {
                    page_ = Page::Graphs;
                    workbench_.examine(order);
                  },
-                 [&](const AttachOrder& order) { workbench_.attach_to(order); },
+                 [&](const AttachOrder& order) {
+                   app::remember(settings_.programs, {order.command, order.working_folder});
+                   workbench_.attach_to(order);
+                 },
                  [&](const ReadAttachRecord& order) { workbench_.read_attached(order); },
                  [&](const CancelVisit&) { workbench_.doctor.cancel(); },
                  [&](const ShowRecordedCase& order) { workbench_.doctor.show_recorded(order.id); },

@@ -277,7 +277,7 @@ std::vector<Banner> Shell::banners(const PanelContext& context) {
 void Shell::draw_overlays(const PanelContext& context) {
   if (const auto choice = dialog_.draw(context)) use_path(*choice);
   machine_dialog_.draw(context, workbench_.machine);
-  attach_dialog_.draw(context, workbench_.attach);
+  attach_dialog_.draw(context, workbench_.attach, settings_.programs);
   if (help_ && draw_help(context)) help_ = false;
   if (closing_.question().open) answer_close(draw_close_question(context, closing_.question()));
   if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_));

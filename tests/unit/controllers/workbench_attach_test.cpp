@@ -9,6 +9,7 @@
 namespace app {
 namespace {
 
+using ::testing::Not;
 using ::testing::SizeIs;
 
 TEST_F(WorkbenchTest, AnAttachedProcessIsOneVisitWhateverIsReadOfIt) {
@@ -59,6 +60,24 @@ TEST_F(WorkbenchTest, ARecordingThatEndsFirstHasWhatIsKnownOfTheProgram) {
   workbench_->open_file(path);
   ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
   EXPECT_THAT(state().results().visits, SizeIs(1));
+}
+
+TEST_F(WorkbenchTest, WhatAProgramPrintsIsBounded) {
+  ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+  Workbench::Options options;
+  options.no_worker = true;
+  options.attach_library = std::string(MARKER_LIBRARY);
+  workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_, machines_);
+  workbench_->attach_to(
+      {.command =
+           "sh -c 'echo first; head -c 30000000 /dev/zero | tr \"\\\\000\" .; echo; echo last'"});
+  ASSERT_TRUE(tick_until([&] { return !workbench_->attach.program_runs(); }));
+  const AttachStatus& status = workbench_->attach.status();
+  EXPECT_EQ(status.end, "ended with exit code 0");
+  ASSERT_THAT(status.output, Not(testing::IsEmpty()));
+  EXPECT_EQ(status.output.back(), "last");
+  EXPECT_EQ(status.cut_output, status.folder + "/output.txt");
+  EXPECT_LT(std::filesystem::file_size(status.cut_output), (16U << 20U) + 4096U);
 }
 
 TEST_F(WorkbenchTest, ANewerStateOfAVisitThatIsNotKeptIsDropped) {

@@ -62,6 +62,21 @@ TEST(OpenedReport, TheRequestOfAVisitIsKnownUnlessItWasToTheGallery) {
   EXPECT_EQ(examined_request(profiling::RecordedVisit{}), nullptr);
 }
 
+TEST(OpenedReport, ProcessesOfAttachedProgramsAreToldFromStepsAndCases) {
+  profiling::Snapshot snapshot;
+  for (const char* attached : {"train.py (process 1234)", "a program (process 7, rank 0)"}) {
+    snapshot.subject = attached;
+    EXPECT_TRUE(examines_attached(snapshot)) << attached;
+  }
+  const std::string step = profiling::step_title(engine::RunRequest());
+  const std::string hazard = profiling::subject_title({.id = profiling::hazard_cases().front().id});
+  for (const std::string& other : {std::string(), step, hazard, std::string("graph (process ).dot"),
+                                   std::string("x (process 12.dot)")}) {
+    snapshot.subject = other;
+    EXPECT_FALSE(examines_attached(snapshot)) << other;
+  }
+}
+
 TEST(OpenedReport, AVisitToTheStepOfARunBelongsToIt) {
   profiling::RecordedVisit visit;
   visit.request.seed = 7;

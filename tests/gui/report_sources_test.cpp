@@ -1,0 +1,93 @@
+// Which report the Graphs page shows while the processes of a watched program come and change.
+#include "app/gui/doctor/report_sources.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <string>
+
+namespace app {
+namespace {
+
+using Visit = std::shared_ptr<const profiling::RecordedVisit>;
+
+Visit made_visit(const std::string& subject, std::size_t findings = 0) {
+  profiling::RecordedVisit visit;
+  visit.report.snapshot.subject = subject;
+  visit.report.findings.resize(findings);
+  return std::make_shared<const profiling::RecordedVisit>(std::move(visit));
+}
+
+std::string rank(int number) {
+  return "train.py (process " + std::to_string(1000 + number) + ", rank " + std::to_string(number) +
+         ")";
+}
+
+class WatchedSources : public testing::Test {
+ protected:
+  std::string shown() {
+    sources_.follow(view_);
+    const ReportSource* chosen = sources_.chosen();
+    return chosen == nullptr ? "" : chosen->report->snapshot.subject;
+  }
+
+  SessionView view_;
+  ReportSources sources_;
+};
+
+TEST_F(WatchedSources, TheFirstProcessStaysWhateverOthersComeOrChange) {
+  EXPECT_EQ(shown(), "");
+  view_.doctor.attached = 1;
+  EXPECT_EQ(shown(), "");
+  view_.visits = {made_visit(rank(0))};
+  EXPECT_EQ(shown(), rank(0));
+  const int changes = sources_.changes();
+  view_.visits.push_back(made_visit(rank(1), 1));
+  EXPECT_EQ(shown(), rank(0));
+  view_.visits[1] = made_visit(rank(1), 2);
+  EXPECT_EQ(shown(), rank(0));
+  view_.visits[0] = made_visit(rank(0), 3);
+  EXPECT_EQ(shown(), rank(0));
+  EXPECT_EQ(sources_.chosen()->report->findings.size(), 3U);
+  EXPECT_EQ(sources_.changes(), changes) << "nothing else was put on screen";
+}
+
+TEST_F(WatchedSources, OfProcessesThatComeTogetherTheOneWithFindingsIsShown) {
+  shown();
+  view_.doctor.attached = 1;
+  view_.visits = {made_visit(rank(0)), made_visit(rank(1), 1), made_visit(rank(2))};
+  EXPECT_EQ(shown(), rank(1));
+}
+
+TEST_F(WatchedSources, TheOneOnScreenKeepsItsPlaceWhenOlderOnesLeaveTheList) {
+  shown();
+  view_.visits = {made_visit("step")};
+  EXPECT_EQ(shown(), "step");
+  view_.doctor.attached = 1;
+  view_.visits.push_back(made_visit(rank(0)));
+  EXPECT_EQ(shown(), rank(0));
+  // The list is full: the oldest goes, and the one on screen changes at the same time.
+  view_.visits = {made_visit(rank(0), 1), made_visit(rank(1))};
+  EXPECT_EQ(shown(), rank(0));
+  // One that the user has chosen, too.
+  sources_.choose(1);
+  EXPECT_EQ(shown(), rank(1));
+  view_.visits = {view_.visits[1], made_visit(rank(2), 1)};
+  EXPECT_EQ(shown(), rank(1));
+}
+
+TEST_F(WatchedSources, AnotherProgramAndAVisitOfTheUserComeOnScreen) {
+  shown();
+  view_.doctor.attached = 1;
+  view_.visits = {made_visit(rank(0))};
+  EXPECT_EQ(shown(), rank(0));
+  view_.doctor.attached = 2;
+  EXPECT_EQ(shown(), rank(0)) << "until the first process of the other one comes";
+  view_.visits.push_back(made_visit("infer.py (process 2000)"));
+  EXPECT_EQ(shown(), "infer.py (process 2000)");
+  view_.visits.push_back(made_visit("step"));
+  EXPECT_EQ(shown(), "step");
+}
+
+}  // namespace
+}  // namespace app
