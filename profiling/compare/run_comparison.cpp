@@ -301,6 +301,31 @@ void withdraw_verdict(const WorkDifference& difference, TimeDifference& time) {
   time.reason = difference.sentence;
 }
 
+/// A difference between equal settings is no effect of a setting, however significant it is.
+void withdraw_of_equals(TimeDifference& time) {
+  if (!time.decided()) return;
+  time.verdict = TimeVerdict::Ambiguous;
+  time.doubt = TimeDoubt::SameSettings;
+  time.reason =
+      "Both runs have the same settings, so this is how the machine changed between them. " +
+      time.reason;
+}
+
+/// The launches of a kernel that runs once per expert are of other rows on the other side: the
+/// median launch says nothing, the sum of the stage does.
+void withdraw_of_other_rows(TimeDifference& time) {
+  if (!time.decided()) return;
+  time.verdict = TimeVerdict::Ambiguous;
+  time.doubt = TimeDoubt::OtherRows;
+  time.reason =
+      "A and B route other rows to their experts, so a launch of this kernel does other work on "
+      "each side: its stage's sum can be compared, its median launch cannot.";
+}
+
+bool several_per_iteration(const TimeDifference& time, const TimeDifference& step) {
+  return time.n_a > step.n_a || time.n_b > step.n_b;
+}
+
 /// How a side's records can become more, as an option of a run.
 std::string more_records(const RunSide& side, std::size_t needed) {
   const engine::RunRequest& request = side.front()->result.effective;
@@ -442,6 +467,22 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   for (KernelRow& row : comparison.kernels) add_what_helps(a, b, comparison.step, row.time);
   if (timing == nullptr) {
     for (ExpertRow& row : comparison.experts) add_what_helps(a, b, comparison.step, row.time);
+  }
+  const bool one_after_the_other = !in_blocks(a) && !in_blocks(b);
+  if (one_after_the_other && settings_difference(first_a, first_b).rows.empty()) {
+    withdraw_of_equals(comparison.step);
+    for (StageRow& row : comparison.stages) withdraw_of_equals(row.time);
+    for (KernelRow& row : comparison.kernels) withdraw_of_equals(row.time);
+    for (ExpertRow& row : comparison.experts) withdraw_of_equals(row.time);
+  } else if (one_after_the_other && comparison.step.decided()) {
+    comparison.step.reason +=
+        " They were measured one after the other: how the machine changed meanwhile counts, too, "
+        "and only interleaved blocks exclude it.";
+  }
+  if (splits_a != splits_b) {
+    for (KernelRow& row : comparison.kernels) {
+      if (several_per_iteration(row.time, comparison.step)) withdraw_of_other_rows(row.time);
+    }
   }
   const WorkDifference difference = work_difference(first_a, first_b);
   if (!difference.sentence.empty()) withdraw_verdicts(difference, comparison);

@@ -251,6 +251,14 @@ Doubt doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSa
                      : run_doubt(difference, a, b, rows);
 }
 
+/// A machine that changes this much within one side is worth a word beside any verdict.
+std::string control_caveat(double control_ratio) {
+  constexpr double kQuiet = 0.05;
+  if (!(size_of(control_ratio) > std::log1p(kQuiet))) return {};
+  return fmt::format(" The machine is noisy: A's own even blocks take {:.3f} of its odd ones.",
+                     control_ratio);
+}
+
 /// Decides unless there is a doubt.
 void decide(TimeDifference& difference, const Doubt& doubt, const std::string& based_on) {
   difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
@@ -300,7 +308,7 @@ TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b, std::
              difference.interval.low, difference.interval.high, 100.0 * kConfidence,
              a.blocks.empty() || b.blocks.empty()
                  ? clock_effect(difference.ratio, difference.clock_ratio, a, b).caveat
-                 : std::string()));
+                 : control_caveat(difference.control_ratio)));
   return difference;
 }
 

@@ -77,12 +77,14 @@ enum class TimeDoubt {
   BlocksMix,
   OwnDifference,
   Clock,
+  SameSettings,
+  OtherRows,
 };
 constexpr auto enum_names(TimeDoubt) {
-  return std::to_array<std::string_view>({"", "no ratio", "too few samples", "too few blocks",
-                                          "the interval contains 1", "the blocks of A and B mix",
-                                          "A differs as much from itself",
-                                          "the SM clock can explain it"});
+  return std::to_array<std::string_view>(
+      {"", "no ratio", "too few samples", "too few blocks", "the interval contains 1",
+       "the blocks of A and B mix", "A differs as much from itself", "the SM clock can explain it",
+       "same settings", "launches of other rows"});
 }
 
 struct TimeDifference {

@@ -29,7 +29,9 @@ Column snr_column(const char* tooltip) {
 Column lost_snr_column() {
   return column("snr_lost_db", Measure::Decibels, "SNR lost",
                 "SNR of the recipe chosen first minus the SNR of this one. Below 0: this one is "
-                "better");
+                "better. With outliers the largest elements decide it: FP32 scales code the "
+                "largest element of each block exactly, power-of-two scales do not. What the "
+                "others lose is under 'typical'");
 }
 
 Cell lost_snr_cell(double lost_db) { return worded(known(lost_db), lost_snr_text(lost_db)); }

@@ -55,15 +55,23 @@ std::string above_copy_words(const engine::RunResult& result, const OperationPoi
                            sheet);
 }
 
+/// Near the dense product of the run: what limits that one was not measured either, only how far
+/// it is from the data sheet, and whether the clock was held back.
+std::string near_product_words(const engine::RunResult& result) {
+  std::string text = "near the fastest product that was measured here";
+  const auto nominal = nominal_peaks(result);
+  if (!nominal || nominal->flop_per_s() <= 0.0) return text;
+  const double dense = result.measurements.ceilings.product_flop_per_s;
+  return text + fmt::format(", which reaches {} of the data sheet's {}",
+                            percent_text(dense / nominal->flop_per_s()),
+                            flop_rate(nominal->flop_per_s()).text());
+}
+
 std::string limit_words(const engine::RunResult& result, const OperationPoint& point,
                         const MeasuredRoof& roof, double share) {
   const bool device = engine::traits_of(result.effective.backend).device;
   if (share > 1.0 && roof.memory) return above_copy_words(result, point);
-  if (share >= kNearRoof) {
-    return roof.memory
-               ? "memory limits it"
-               : fmt::format("{} it", device ? "the tensor cores limit" : "arithmetic limits");
-  }
+  if (share >= kNearRoof) return roof.memory ? "memory limits it" : near_product_words(result);
   const double launch_ns = point.median_ns / std::max(point.launches, 1.0);
   if (device && launch_ns < kShortLaunchNs) {
     return fmt::format(

@@ -20,8 +20,10 @@ namespace profiling {
 /// Their columns are the same for every run. The run must outlive them.
 std::vector<Table> run_tables(const RecordedRun& run);
 
-/// Kernels, copies and host spans of a run's trace by name and operation.
-Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels);
+/// Kernels, copies and host spans of a run's trace by name and operation. With `points`, the full
+/// name of a row ends with its roof_sentence().
+Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels,
+                    std::vector<OperationPoint> points = {});
 /// Those of the timed iterations, computed when the rows are visited.
 Table kernels_table(const RecordedRun& run);
 /// One row per record that starts inside the range, for files.

@@ -11,6 +11,7 @@
 #include "profiling/document/columns.h"
 #include "profiling/document/kernel_name.h"
 #include "profiling/document/quantity.h"
+#include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/trace/roofline.h"
 
@@ -24,7 +25,8 @@ Cell amount(double value) { return value > 0.0 ? Cell(value) : Cell(); }
 
 }  // namespace
 
-Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels) {
+Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels,
+                    std::vector<OperationPoint> points) {
   std::vector<Column> columns = {
       for_files("name"), for_files("operation"),
       for_people("work", Measure::Words,
@@ -33,28 +35,32 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels) 
              ColumnUse::WideViews)};
   add_time_columns(columns);
   columns.push_back(column("share", Measure::Share, {}, "Share of the summed time of all rows"));
-  return {.name = "kernels",
-          .title = "Kernels",
-          .columns = std::move(columns),
-          .rows =
-              [&run, kernels = std::move(kernels)](const RowSink& sink) {
-                engine::OperationNames operations(run.result.effective.step);
-                for (const KernelSummary& kernel : kernels) {
-                  const std::string name = name_of(run.activity, kernel.name);
-                  const std::string& operation = operations.of(kernel.stage, kernel.writes);
-                  const bool both = !operation.empty() && operation != name;
-                  const std::string full = both ? operation + "  " + name : name;
-                  Row row{
-                      .cells = cells_of(name, operation, worded(full, work_name(operation, name)),
+  return {
+      .name = "kernels",
+      .title = "Kernels",
+      .columns = std::move(columns),
+      .rows =
+          [&run, kernels = std::move(kernels), points = std::move(points)](const RowSink& sink) {
+            engine::OperationNames operations(run.result.effective.step);
+            for (const KernelSummary& kernel : kernels) {
+              const std::string name = name_of(run.activity, kernel.name);
+              const std::string& operation = operations.of(kernel.stage, kernel.writes);
+              const bool both = !operation.empty() && operation != name;
+              const std::string full = both ? operation + "  " + name : name;
+              Row row{.cells = cells_of(name, operation, worded(full, work_name(operation, name)),
                                         engine::stage_name(kernel.stage)),
                       .stage = kernel.stage,
                       .full_name = full};
-                  add_time_cells(row.cells, kernel.time);
-                  row.cells.emplace_back(kernel.share);
-                  sink(row);
-                }
-              },
-          .folded = true};
+              if (!points.empty()) {
+                row.full_name += '\n';
+                row.full_name += roof_sentence(run.result, points, kernel.stage, kernel.writes);
+              }
+              add_time_cells(row.cells, kernel.time);
+              row.cells.emplace_back(kernel.share);
+              sink(row);
+            }
+          },
+      .folded = true};
 }
 
 Table kernels_table(const RecordedRun& run) {

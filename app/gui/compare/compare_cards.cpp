@@ -59,7 +59,8 @@ CardSpec ComparePanel::times_card() {
                     .chosen = [this](std::optional<std::size_t>) { show_durations_of_row(); }},
           .actions = {{.name = "whole_csv",
                        .label = "Copy times, experts and settings as CSV",
-                       .act = [this] { ImGui::SetClipboardText(model_.csv().c_str()); }}}};
+                       .act = [this] { ImGui::SetClipboardText(model_.csv().c_str()); }}},
+          .sentence = [this] { return verdict_words(); }};
 }
 
 void ComparePanel::show_durations_of_row() {
@@ -106,10 +107,18 @@ CardSpec ComparePanel::overlay_card(const PanelContext& context, const Area& are
                         : "Neither side has such samples."};
           },
           .draw = [this, &context](const Area& room) { draw_overlay(context, room); },
-          .read_out = {"compare.histogram", "A and B overlaid", [this] {
+          .read_out = {"compare.histogram", "A and B overlaid",
+                       [this] {
                          const OverlaidBins& bins = overlaid();
                          return fmt::format("a={:.4g};b={:.4g}", bins.a.total(), bins.b.total());
-                       }}};
+                       }},
+          .sentence = [this] { return verdict_words(); }};
+}
+
+/// When one card is presented, the figures above the cards are not there.
+std::string ComparePanel::verdict_words() const {
+  const profiling::TimeDifference& step = model_.comparison()->step;
+  return fmt::format("B is {}. {}", engine::name_of(step.verdict), step.reason);
 }
 
 void ComparePanel::draw_overlay_choice(const PanelContext& context, float width) {

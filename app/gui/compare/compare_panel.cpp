@@ -155,11 +155,18 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   // If the work differs, a difference is not an effect of a setting.
   const bool known = step.comparable() && std::isfinite(step.ratio);
   std::vector<Figure> figures;
-  figures.push_back({.id = "compare.verdict",
-                     .label = step.comparable() ? "B is" : "no verdict",
-                     .value = {std::string(engine::name_of(step.verdict)), ""},
-                     .tooltip = step.reason,
-                     .color = verdict_color(step.verdict, theme)});
+  figures.push_back(
+      {.id = "compare.verdict",
+       .label = step.comparable() ? "B is" : "no verdict",
+       .value = {std::string(engine::name_of(step.verdict)), ""},
+       .note = std::isfinite(step.control_ratio) ? fmt::format("p {:.2g}", step.block_p)
+                                                 : std::string(),
+       .tooltip =
+           step.reason + (std::isfinite(step.control_ratio)
+                              ? "\np: how probable it is that equal settings order the blocks of A "
+                                "and B like this, or more clearly (rank-sum test)"
+                              : ""),
+       .color = verdict_color(step.verdict, theme)});
   figures.push_back(
       {.id = "compare.difference",
        .label = "step of B against A",
@@ -185,10 +192,8 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
     figures.push_back({.id = "compare.control",
                        .label = "A against itself",
                        .value = {plot::percent_change(step.control_ratio), "%"},
-                       .note = fmt::format("by chance: p {:.2g}", step.block_p),
-                       .tooltip = "Even blocks of A against odd ones; a difference must be larger. "
-                                  "p: how probable it is that equal settings order the blocks of "
-                                  "A and B like this, or more clearly (rank-sum test)"});
+                       .tooltip = "Even blocks of A against odd ones; a difference must be "
+                                  "larger"});
   }
   draw_headline(context, figures, area.size.x);
   // In words, under the figures: the reason, then what kept weights change.

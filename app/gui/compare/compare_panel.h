@@ -48,6 +48,7 @@ class ComparePanel : public PagePanel {
   void show_durations_of_row();
   CardSpec overlay_card(const PanelContext& context, const Area& area);
   const OverlaidBins& overlaid();
+  std::string verdict_words() const;
   void draw_overlay_choice(const PanelContext& context, float width);
   void draw_overlay(const PanelContext& context, const Area& room);
   void draw_selected_bins(const PanelContext& context, const OverlaidBins& bins, ImVec2 at,

@@ -43,6 +43,10 @@ class PopupScope {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(padding, padding));
     open_ = ImGui::BeginPopup(id);
     ImGui::PopStyleVar();
+    // Without ImGui's own keyboard navigation no key closes a menu.
+    if (open_ && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape), false)) {
+      ImGui::CloseCurrentPopup();
+    }
   }
   ~PopupScope() {
     if (open_) ImGui::EndPopup();

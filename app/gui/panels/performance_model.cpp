@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -18,11 +19,11 @@ const std::vector<profiling::ExpertTime> kNoExperts;
 const plot::Bins kNoBins;
 
 std::string sentence_of_longest(const profiling::RecordedRun& run,
-                                const std::vector<profiling::KernelSummary>& largest_first) {
+                                const std::vector<profiling::KernelSummary>& largest_first,
+                                std::span<const profiling::OperationPoint> points) {
   if (largest_first.empty()) return {};
   const profiling::KernelSummary& longest = largest_first.front();
-  return profiling::roof_sentence(run.result, profiling::operation_points(run.result, run.activity),
-                                  longest.stage, longest.writes);
+  return profiling::roof_sentence(run.result, points, longest.stage, longest.writes);
 }
 
 }  // namespace
@@ -45,8 +46,11 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
     std::shared_ptr<const LanePicture> lanes = make_lanes(make_run_picture(run), choice);
     summing.join();
     if (sums == nullptr) throw std::runtime_error(failure);
-    std::string sentence = sentence_of_longest(*run, sums->kernels);
-    return RunDerivations{std::move(lanes), std::move(sums), std::move(sentence)};
+    std::vector<profiling::OperationPoint> points =
+        profiling::operation_points(run->result, run->activity);
+    std::string sentence = sentence_of_longest(*run, sums->kernels, points);
+    return RunDerivations{std::move(lanes), std::move(sums), std::move(points),
+                          std::move(sentence)};
   }));
 }
 
@@ -70,6 +74,7 @@ bool PerformanceModel::show(std::optional<RunDerivations> made) {
   if (!made) return false;
   lanes_ = std::move(made->lanes);
   range_ = std::move(made->range);
+  points_ = std::move(made->points);
   longest_kernels_ = std::move(made->sentence);
   ++derived_;
   return true;
@@ -142,7 +147,7 @@ void PerformanceModel::lay_out_all(const Theme& theme) {
   const bool same = laid_out_ == derived_ && laid_out_theme_ == theme.kind;
   if (!same) {
     source_index_ = source_to_show();
-    kernels_ = plot::drawn(profiling::kernels_table(run(), kernels()), theme);
+    kernels_ = plot::drawn(profiling::kernels_table(run(), kernels(), points_), theme);
     operations_ = plot::drawn(
         profiling::operations_table(run().result.effective, picture().operations), theme);
     ++table_generation_;

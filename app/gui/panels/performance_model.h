@@ -90,6 +90,7 @@ class PerformanceModel {
   struct RunDerivations {
     std::shared_ptr<const LanePicture> lanes;
     std::shared_ptr<const RangePicture> range;
+    std::vector<profiling::OperationPoint> points;
     std::string sentence;
   };
 
@@ -109,6 +110,7 @@ class PerformanceModel {
   plot::LaneChoice choice_ = plot::LaneChoice::Streams;
   std::shared_ptr<const LanePicture> lanes_;
   std::shared_ptr<const RangePicture> range_;
+  std::vector<profiling::OperationPoint> points_;
   std::string longest_kernels_;
   std::optional<ExpertSource> chosen_source_;  // kept from run to run
   std::size_t source_index_ = 0;

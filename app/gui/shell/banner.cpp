@@ -141,7 +141,10 @@ std::optional<Banner> welcome_banner(const PanelContext& context, const TourCont
 }
 
 std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun* run) {
-  if (run == nullptr) return std::nullopt;
+  // It asks about the user's own request, whatever else is shown.
+  if (run == nullptr || context.view.from_file || context.presenting != nullptr) {
+    return std::nullopt;
+  }
   const float width = context.theme.px(104);
   const bool fits = run->shrinks();
   const std::string smaller = fmt::format(

@@ -19,9 +19,10 @@ using profiling::TimeVerdict;
 using testing::HasSubstr;
 
 /// 20 iterations of a quantize span of `scale` * 10 ns and one fprop record per expert of
-/// `scale` * 100 ns, if records name experts.
+/// `scale` * 100 ns, if records name experts. Runs of another scale have another setting.
 RecordedRun run_of(double scale, bool experts) {
   RecordedRun run;
+  run.request.launch.deadline_factor = 10.0 * scale;
   run.activity.names = {"quantize_kernel", "gemm_kernel"};
   run.result.activity_method = "made by hand";
   run.result.splits = {3, 5};
@@ -72,6 +73,37 @@ TEST(CompareRuns, MatchesStagesKernelsAndExperts) {
   EXPECT_EQ(comparison.experts[0].snr_b_db, 80.0);
 }
 
+TEST(CompareRuns, ADifferenceBetweenEqualSettingsIsNoEffect) {
+  const RecordedRun a = run_of(1.0, true);
+  RecordedRun b = run_of(2.0, true);
+  const RunComparison other = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_EQ(other.step.verdict, TimeVerdict::Slower);
+  EXPECT_THAT(other.step.reason, HasSubstr("only interleaved blocks exclude it"));
+  b.request = a.request;
+  const RunComparison same = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_EQ(same.step.doubt, profiling::TimeDoubt::SameSettings);
+  EXPECT_THAT(same.step.reason, HasSubstr("Both runs have the same settings, so this is how the "
+                                          "machine changed between them. B takes"));
+  EXPECT_EQ(same.stages[1].time.verdict, TimeVerdict::Ambiguous);
+  EXPECT_EQ(same.kernels[0].time.verdict, TimeVerdict::Ambiguous);
+  EXPECT_EQ(same.experts[0].time.verdict, TimeVerdict::Ambiguous);
+  // Blocks decide: drift affects both sides of them.
+  const std::vector<const RecordedRun*> as(6, &a);
+  const std::vector<const RecordedRun*> bs(6, &b);
+  EXPECT_EQ(compare_runs(as, bs, engine::Product::Fprop).step.verdict, TimeVerdict::Slower);
+}
+
+TEST(CompareRuns, LaunchesOfOtherRowsAreNotCompared) {
+  const RecordedRun a = run_of(1.0, true);
+  RecordedRun b = run_of(2.0, true);
+  b.result.splits = {4, 4};
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  // Two launches per iteration against one.
+  EXPECT_EQ(comparison.kernels[0].time.doubt, profiling::TimeDoubt::OtherRows);
+  EXPECT_EQ(comparison.kernels[1].time.verdict, TimeVerdict::Slower) << "one for all experts";
+  EXPECT_EQ(comparison.stages[1].time.verdict, TimeVerdict::Slower);
+}
+
 TEST(CompareRuns, SaysWhyThereIsNoTimePerExpert) {
   const RecordedRun a = run_of(1.0, true);
   const RecordedRun b = run_of(2.0, false);
@@ -106,6 +138,7 @@ TEST(CompareRuns, ListsTheStampsOfASideThatAloneHasThem) {
 TEST(CompareRuns, TimesExpertsByAMethodThatBothHave) {
   RecordedRun a = run_of(1.0, false);
   RecordedRun b = run_of(1.0, false);
+  b.request.seed = 2;
   const auto add = [](RecordedRun& run, engine::ExpertMethod method, Stage stage, double median) {
     for (int expert = 0; expert < 2; ++expert) {
       run.result.measurements.experts.push_back({.method = method,

@@ -25,6 +25,8 @@ using testing::HasSubstr;
 /// `iterations` of one record for each of two experts.
 RecordedRun run_of(std::int64_t duration, int iterations = 20) {
   RecordedRun run;
+  run.request.seed =
+      static_cast<std::uint64_t>(duration);  // runs of other times have another setting
   run.activity.names = {"gemm_kernel"};
   run.result.splits = {3, 5};
   run.result.device.name = "NVIDIA H200";

@@ -200,6 +200,17 @@ TEST(TimeDifference, AControlAsLargeAsTheDifferenceAllowsNoVerdict) {
   EXPECT_THAT(difference.reason, HasSubstr("A differs as much from itself"));
 }
 
+TEST(TimeDifference, ANoisyControlIsNamedBesideAVerdict) {
+  const TimeSamples noisy = blocks({1000, 900, 1000, 900, 1000, 900}, 5, 10);
+  const TimeSamples far = blocks({500, 500, 500, 500, 500, 500}, 5, 20);
+  const TimeDifference difference = time_difference(noisy, far);
+  EXPECT_EQ(difference.verdict, TimeVerdict::Faster);
+  EXPECT_THAT(difference.reason,
+              HasSubstr("The machine is noisy: A's own even blocks take 0.893 of its odd"));
+  const TimeSamples quiet = blocks({1000, 990, 1000, 990, 1000, 990}, 5, 10);
+  EXPECT_THAT(time_difference(quiet, far).reason, testing::Not(HasSubstr("noisy")));
+}
+
 /// 16 blocks of 20 samples of two sides, those of B around `mean_b`, of A around 1000. Each block
 /// drifts by `drift` (normal), far more than its own samples do, as on a warm machine.
 TimeDifference measured(double mean_b, double drift, std::size_t rows, unsigned seed) {

@@ -32,8 +32,8 @@ TEST(RoofSentence, TheLowerRoofOfAProductLimitsItIfItIsNear) {
   // 800.0 TFLOP/s at 8000 FLOP/byte, right of the ridge at 250.
   EXPECT_EQ(
       roof_sentence(result, product(8e11, 1e8)),
-      "fprop achieves 800.0 TFLOP/s, 80 % of 1000 TFLOP/s (this run's dense product): the tensor "
-      "cores limit it.");
+      "fprop achieves 800.0 TFLOP/s, 80 % of 1000 TFLOP/s (this run's dense product): near the "
+      "fastest product that was measured here.");
   // 300.0 TFLOP/s at 100 FLOP/byte, where the copy allows 400.
   EXPECT_EQ(
       roof_sentence(result, product(3e11, 3e9)),
@@ -70,10 +70,18 @@ TEST(RoofSentence, AboveTheCopyMemoryStillLimitsUpToTheDataSheet) {
             "sheet's 4.8 TB/s, so caches serve a part of it.");
 }
 
-TEST(RoofSentence, AsFastAsTheDenseProductIsLimitedByTheTensorCores) {
-  const std::string text = roof_sentence(device_result(), product(1.01e12, 1e8));
-  EXPECT_NE(text.find("(this run's dense product): the tensor cores limit it"), std::string::npos)
-      << text;
+TEST(RoofSentence, AsFastAsTheDenseProductSaysHowFarThatOneIsFromTheDataSheet) {
+  engine::RunResult result = device_result();
+  EXPECT_NE(
+      roof_sentence(result, product(1.01e12, 1e8))
+          .find("(this run's dense product): near the fastest product that was measured here."),
+      std::string::npos);
+  result.device.name = "NVIDIA H200";
+  result.device.compute_capability = "9.0";
+  result.device.multiprocessors = 132;
+  const std::string text = roof_sentence(result, product(1.01e12, 1e8));
+  EXPECT_NE(text.find(", which reaches "), std::string::npos) << text;
+  EXPECT_NE(text.find(" of the data sheet's "), std::string::npos) << text;
 }
 
 TEST(RoofSentence, ARooflineNamesEveryStagesShare) {
@@ -114,7 +122,8 @@ TEST(RoofSentence, AnEmulatedProductAndACpuSaySo) {
   engine::RunResult on_cpu = device_result();
   on_cpu.effective.backend = engine::GemmBackend::CpuReference;
   const std::string text = roof_sentence(on_cpu, product(8e11, 1e8));
-  EXPECT_NE(text.find("arithmetic limits it"), std::string::npos) << text;
+  EXPECT_NE(text.find("near the fastest product that was measured here"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find("tensor"), std::string::npos);
 }
 
