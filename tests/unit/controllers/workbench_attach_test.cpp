@@ -74,7 +74,7 @@ TEST_F(WorkbenchTest, WhatAProgramPrintsIsBounded) {
   ASSERT_TRUE(tick_until([&] { return !workbench_->attach.program_runs(); }));
   const AttachStatus& status = workbench_->attach.status();
   EXPECT_EQ(status.end, "ended with exit code 0");
-  ASSERT_THAT(status.output, Not(testing::IsEmpty()));
+  ASSERT_THAT(status.output, Not(::testing::IsEmpty()));
   EXPECT_EQ(status.output.back(), "last");
   EXPECT_EQ(status.cut_output, status.folder + "/output.txt");
   EXPECT_LT(std::filesystem::file_size(status.cut_output), (16U << 20U) + 4096U);
