@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "app/cli/arguments.h"
 #include "app/cli/typed_line.h"
 #include "engine/input/recorded_routing.h"
+#include "engine/input/tensor_choice.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/text.h"
 
@@ -37,12 +39,11 @@ std::string no_such_tensor(const InputOperand& input,
 
 engine::Result<engine::TensorEntry> find_tensor(const InputOperand& input) {
   ENGINE_ASSIGN(std::vector<engine::TensorEntry> tensors, engine::inspect_file(input.file));
-  for (const engine::TensorEntry& tensor : tensors) {
-    if (tensor.name != input.tensor) continue;
-    if (!tensor.usable) return invalid_argument(fmt::format("'{}': {}", input.file, tensor.reason));
-    return tensor;
-  }
-  return engine::Error{engine::ErrorCode::NotFound, no_such_tensor(input, tensors)};
+  const std::optional<std::size_t> found = engine::chosen_tensor(tensors, input.tensor);
+  if (!found) return engine::Error{engine::ErrorCode::NotFound, no_such_tensor(input, tensors)};
+  engine::TensorEntry& tensor = tensors[*found];
+  if (!tensor.usable) return invalid_argument(fmt::format("'{}': {}", input.file, tensor.reason));
+  return std::move(tensor);
 }
 
 /// What --splits names holds rows per expert, never experts of tokens.
@@ -92,8 +93,13 @@ engine::Result<engine::RunRequest> InputOperand::request(
   ENGINE_ASSIGN(engine::RunRequest request, sized(options, is_here));
   // Here, where it is known which sizes are the file's: a message names those as the user gave
   // them.
-  if (engine::Status fits = engine::validate(request); !fits.ok()) {
-    engine::Error error = fits.error();
+  if (engine::Flaw flaw = engine::first_flaw(request); !flaw.empty()) {
+    // What a flaw advises is for whoever typed the value: "use 144" cannot be followed in a file.
+    if (!flaw.remedy.empty() && !dimension_of(flaw.field).empty()) {
+      flaw.remedy = "pad the tensor with zeros, or cut it, and save it again";
+    }
+    engine::Error error{
+        .code = engine::ErrorCode::InvalidArgument, .message = flaw.message(), .field = flaw.field};
     error.message =
         message_naming(error, [this](std::string_view path) { return origin_of(path); });
     return error;
@@ -101,13 +107,18 @@ engine::Result<engine::RunRequest> InputOperand::request(
   return request;
 }
 
-std::string InputOperand::origin_of(std::string_view path) const {
+std::string InputOperand::dimension_of(std::string_view path) const {
   const bool weights = operand == engine::OperandRole::Weights;
   const bool gradients = operand == engine::OperandRole::Gradients;
   const std::string input = fmt::format("--input {}", file);
   if (path == (gradients ? "shape.n" : "shape.k")) return "the last dimension of " + input;
   if (path == "shape.rows" && !weights) return "the first dimension of " + input;
   if (path == "shape.n" && weights) return "the number of rows per expert of " + input;
+  return {};
+}
+
+std::string InputOperand::origin_of(std::string_view path) const {
+  if (std::string dimension = dimension_of(path); !dimension.empty()) return dimension;
   if (path == "shape.num_experts" && !splits.empty()) return "the number of experts of " + splits;
   return typed_option(path);
 }

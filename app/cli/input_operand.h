@@ -32,6 +32,8 @@ struct InputOperand {
   /// The same, not yet validated.
   engine::Result<engine::RunRequest> sized(const RequestOptions& options,
                                            const RequestOptions::IsHere& is_here) const;
+  /// The dimension of the file's tensor that this field has its value from; empty = none.
+  std::string dimension_of(std::string_view path) const;
   /// Where the value of this field came from, as it was typed; empty = it was not.
   std::string origin_of(std::string_view path) const;
 };

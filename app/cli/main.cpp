@@ -111,24 +111,44 @@ Reached reached(const CLI::App& program) {
   return found;
 }
 
-/// " (did you mean 'gallery'?)", or which options of the command take the name of a file, if there
-/// is such a file or it looks like one.
+/// Which options read a file, by how its name ends; the first that a command has is meant. Never
+/// one that writes: it would refuse a file that exists, and advise to remove it.
+struct FileReaders {
+  std::vector<std::string_view> endings;
+  std::vector<std::string_view> options;
+};
+const std::vector<FileReaders> kFileReaders = {
+    {{".session", ".dot", ".gv"}, {"snapshot"}},
+    {{".json"}, {"request"}},
+    {{".jsonl"}, {"requests"}},
+    {{".npy", ".npz", ".safetensors"}, {"input", "activations.file.path"}},
+};
+
+/// The option of the command that reads this file; empty = none.
+std::string reader_of(const CLI::App& command, const std::string& file) {
+  for (const FileReaders& one : kFileReaders) {
+    if (std::ranges::none_of(one.endings, [&](auto ending) { return file.ends_with(ending); })) {
+      continue;
+    }
+    for (const std::string_view name : one.options) {
+      for (const CLI::Option* option : options_of(command)) {
+        if (option->check_lname(std::string(name))) return std::string(name);
+      }
+    }
+  }
+  return {};
+}
+
+/// " (did you mean 'gallery'?)", or which option of the command reads such a file; it need not be
+/// there.
 std::string way_out(const CLI::App& command, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::App* one : command.get_subcommands({})) {
     if (!one->get_name().empty()) names.push_back(one->get_name());
   }
   if (std::string nearest = engine::suggestion(word, names); !nearest.empty()) return nearest;
-  std::error_code error;
-  if (!std::filesystem::exists(word, error) && word.find_first_of("./") == std::string::npos) {
-    return {};
-  }
-  std::string takers;
-  for (const CLI::Option* one : options_of(command)) {
-    if (!one->get_option_text().ends_with("FILE") || one->get_lnames().empty()) continue;
-    takers += fmt::format("{}--{}", takers.empty() ? "" : ", ", one->get_lnames().front());
-  }
-  return takers.empty() ? takers : fmt::format("; a file is named with one of {}", takers);
+  const std::string reader = reader_of(command, word);
+  return reader.empty() ? reader : fmt::format("; such a file is read with --{} FILE", reader);
 }
 
 std::string no_option(const Reached& at, const std::string& argument) {

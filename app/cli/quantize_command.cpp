@@ -18,6 +18,7 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "engine/input/value_json.h"
+#include "engine/model/recipe_words.h"
 #include "profiling/document/quantity.h"
 #include "profiling/document/run_document.h"
 #include "profiling/document/underflow_words.h"
@@ -81,6 +82,19 @@ double amax_of(const engine::RecipeComparison& comparison) {
   return amax;
 }
 
+/// Why none of the recipes ran, as an error; ok if one did.
+engine::Status all_refused(const engine::RecipeComparison& comparison) {
+  if (comparison.reports.empty()) return {};
+  std::vector<std::string> reasons;
+  for (const engine::QuantizationReport& report : comparison.reports) {
+    if (report.refused.empty()) return {};
+    if (std::ranges::find(reasons, report.refused) == reasons.end()) {
+      reasons.push_back(report.refused);
+    }
+  }
+  return invalid_argument(fmt::format("{}", fmt::join(reasons, "; ")));
+}
+
 bool wanted(QuantizeDirections directions, bool columnwise) {
   return directions == QuantizeDirections::Both ||
          columnwise == (directions == QuantizeDirections::Columnwise);
@@ -103,6 +117,9 @@ int print_figures(const QuantizeOptions& options, const engine::RunRequest& requ
     std::erase_if(recorded.comparison.reports, [&](const engine::QuantizationReport& one) {
       return !wanted(*options.directions, one.columnwise);
     });
+  }
+  if (const engine::Status ran = all_refused(recorded.comparison); !ran.ok()) {
+    return report(ran.error());
   }
   const double amax = amax_of(recorded.comparison);
   if (options.json) {
@@ -141,8 +158,11 @@ int quantize(const QuantizeOptions& options) {
     return kExitOk;
   }
   for (const std::string& file : done.value().files) print("{}\n", file);
+  // Also where none was chosen: the codes mean nothing without it.
+  print("{:<12}{}\n", "recipe",
+        engine::recipe_name(order.request.recipe, order.operand == OperandRole::Weights));
   for (const QuantizationLoss& loss : done.value().losses) {
-    print("{:<12}{} (finite values that decode to inf or NaN)\n",
+    print("{:<12}{} (lost: finite values that decode to inf or NaN)\n",
           loss.columnwise ? "columnwise" : "rowwise", profiling::loss_text(loss));
   }
   const auto transformed = [&order](const QuantizationLoss& loss) {

@@ -14,6 +14,7 @@
 #include "app/page/html_page.h"
 #include "app/page/run_pictures.h"
 #include "app/page/series_pictures.h"
+#include "app/page/sweep_picture.h"
 #include "app/page/visit_pictures.h"
 #include "engine/input/value_json.h"
 #include "engine/model/counted.h"
@@ -21,6 +22,8 @@
 #include "engine/model/path_text.h"
 #include "engine/model/paths.h"
 #include "engine/model/text.h"
+#include "profiling/compare/comparison_tables.h"
+#include "profiling/compare/recorded_sweeps.h"
 #include "profiling/document/run_document.h"
 
 namespace app {
@@ -44,6 +47,19 @@ void write_run(const profiling::NamedRun& named, bool with_paths, HtmlPage& page
   });
 }
 
+void write_sweep(const profiling::RecordedSweep& sweep, HtmlPage& page) {
+  const SweepPicture made = sweep_picture(sweep.points, "Accuracy against time");
+  page.picture(made.picture, "Accuracy against time", made.note);
+  page.table(profiling::sweep_table(sweep.points));
+  std::vector<std::string> doubts;
+  for (const profiling::SweepPoint& point : sweep.points) {
+    if (!point.doubt) continue;
+    const std::string& other = sweep.points[point.doubt->other].label;
+    doubts.push_back(fmt::format("{}. {}", point.label, doubt_words(point, other)));
+  }
+  if (!doubts.empty()) page.details("Why points are undecided", [&] { page.list(doubts); });
+}
+
 void write_comparison(const profiling::RecordedComparison& recorded, HtmlPage& page) {
   page.document(profiling::comparison_document(recorded), 0,
                 [&] { write_series_pictures(recorded, page); });
@@ -63,8 +79,10 @@ struct Section {
   std::function<void()> write;
 };
 
-/// Runs first, in the order of the table above them.
-std::vector<Section> sections_of(const PageContent& content, bool with_paths, HtmlPage& page) {
+/// Runs first, in the order of the table above them. `sweeps`: those of the content.
+std::vector<Section> sections_of(const PageContent& content,
+                                 const std::vector<profiling::RecordedSweep>& sweeps,
+                                 bool with_paths, HtmlPage& page) {
   std::vector<Section> sections;
   for (std::size_t i = 0; i < std::min(content.runs.size(), kFullRuns); ++i) {
     const profiling::NamedRun& named = content.runs[i];
@@ -72,6 +90,11 @@ std::vector<Section> sections_of(const PageContent& content, bool with_paths, Ht
         {.title = named.name,
          .wall_clock_ms = named.run->wall_clock_ms,
          .write = [&named, with_paths, &page] { write_run(named, with_paths, page); }});
+  }
+  for (const profiling::RecordedSweep& sweep : sweeps) {
+    sections.push_back({.title = fmt::format("Sweep of {} runs", sweep.runs.size()),
+                        .wall_clock_ms = sweep.id,
+                        .write = [&sweep, &page] { write_sweep(sweep, page); }});
   }
   for (const profiling::RecordedComparison* one : content.comparisons) {
     sections.push_back(
@@ -185,7 +208,10 @@ std::string recording_page(const PageContent& content, const std::string& title,
         "The recording may be incomplete: runs may be missing from it and from this page. " +
         (with_paths ? content.doubt : "Whoever opens the recording is told why."));
   }
-  const std::vector<Section> sections = sections_of(content, with_paths, page);
+  std::vector<const RecordedRun*> measured;
+  for (const profiling::NamedRun& one : runs) measured.push_back(one.run);
+  const std::vector<profiling::RecordedSweep> sweeps = profiling::sweeps_of(measured);
+  const std::vector<Section> sections = sections_of(content, sweeps, with_paths, page);
   std::vector<std::string> anchors;  // a single section needs no link: it follows
   for (std::size_t i = 0; sections.size() > 1 && i < std::min(runs.size(), kFullRuns); ++i) {
     anchors.push_back(anchor_of(i));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/input/routing.h"
+#include "engine/input/tensor_choice.h"
 #include "engine/input/tensor_file.h"
 #include "engine/model/path_text.h"
 #include "engine/model/projections.h"
@@ -82,11 +83,9 @@ std::optional<TensorEntry> tensor_of(const FileOperand& operand) {
   const auto entries = inspect_file(file->path);
   if (!entries.ok()) return std::nullopt;
   const std::vector<TensorEntry>& all = entries.value();
-  auto found = std::ranges::find(all, file->tensor, &TensorEntry::name);
-  if (found == all.end() && all.size() == 1 && file->tensor.empty()) found = all.begin();
-  if (found == all.end() || !found->usable) return std::nullopt;
-  if (!has_dimensions(operand, *found)) return std::nullopt;
-  return *found;
+  const std::optional<std::size_t> found = chosen_tensor(all, file->tensor);
+  if (!found || !all[*found].usable || !has_dimensions(operand, all[*found])) return std::nullopt;
+  return all[*found];
 }
 
 /// The request's shape, with the settings that the tensor needs; the same if it fits. None: no

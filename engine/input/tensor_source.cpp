@@ -14,6 +14,7 @@
 
 #include "engine/input/element_rounding.h"
 #include "engine/input/synthetic.h"
+#include "engine/input/tensor_choice.h"
 #include "engine/input/tensor_file.h"
 #include "engine/model/path_text.h"
 #include "engine/model/projections.h"
@@ -195,10 +196,7 @@ std::string integer_reason() { return "it holds integers; operands are F32, F16 
 
 /// Index of the tensor that the request names.
 Result<std::size_t> pick_tensor(const TensorFile& file, const FileInput& input) {
-  for (std::size_t index = 0; index < file.tensors.size(); ++index) {
-    if (file.tensors[index].name == input.tensor) return index;
-  }
-  if (file.tensors.size() == 1 && input.tensor.empty()) return std::size_t{0};
+  if (const auto index = chosen_tensor(file.tensors, input.tensor)) return *index;
   return Error{
       ErrorCode::NotFound,
       fmt::format("{} has no tensor '{}'; it holds {}, the first is '{}'", shown_path(input.path),

@@ -466,16 +466,28 @@ Document comparison_document(const RecordedComparison& recorded) {
     document.table(series_summary_table(recorded));
     return document;
   }
-  const std::uint64_t elements =
-      comparison.reports.empty() ? 0 : comparison.reports.front().statistics.elements;
-  document.fact(
-      "operand",
-      fmt::format("{}, {} elements{}",
-                  comparison.request.weights     ? "weights of layer 0"
-                  : comparison.request.gradients ? "gradients"
-                                                 : "activations",
-                  count_text(elements),
-                  comparison.request.only_sample ? ": those of the experts around a sample" : ""));
+  std::string operand = comparison.request.weights     ? "weights of layer 0"
+                        : comparison.request.gradients ? "gradients"
+                                                       : "activations";
+  // Every recipe that ran counts the same elements; one that was refused counts none.
+  const auto ran = std::ranges::find_if(comparison.reports, &std::string::empty,
+                                        &engine::QuantizationReport::refused);
+  if (ran == comparison.reports.end()) {
+    document.fact("operand", std::move(operand));
+  } else {
+    document.fact(
+        "operand",
+        fmt::format(
+            "{}, {} elements{}", operand, count_text(ran->statistics.elements),
+            comparison.request.only_sample ? ": those of the experts around a sample" : ""));
+    if (const std::uint64_t undefined = ran->statistics.undefined; undefined > 0) {
+      document.fact(
+          "not finite",
+          fmt::format("{} of these elements {} NaN or infinite before quantization; every "
+                      "SNR leaves them out",
+                      count_text(undefined), undefined == 1 ? "is" : "are"));
+    }
+  }
   document.table(comparison_table(recorded));
   return document;
 }

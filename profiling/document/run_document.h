@@ -24,13 +24,16 @@ void add_subject(Document& document, const std::string& request, const engine::D
 /// One operand with every recipe. The comparison must outlive the document.
 Document comparison_document(const RecordedComparison& recorded);
 
-/// "SNR 31.60 dB (2 left out), 12 of 4 096 saturated, 3 underflowed, 2 lost": what quantizing an
-/// operand cost, as OperandStatistics or QuantizationLoss.
+/// "SNR 31.60 dB (2 left out), 12 of 4 096 saturated, 3 underflowed, 2 lost, 5 NaN or infinite
+/// before quantization": what quantizing an operand cost, as OperandStatistics or QuantizationLoss.
 template <class Loss>
 std::string loss_text(const Loss& loss) {
-  return fmt::format("SNR {}, {} of {} saturated, {} underflowed, {} lost", engine::snr_text(loss),
-                     count_text(loss.saturated), count_text(loss.elements),
-                     count_text(loss.underflowed), count_text(loss.lost));
+  return fmt::format("SNR {}, {} of {} saturated, {} underflowed, {} lost{}",
+                     engine::snr_text(loss), count_text(loss.saturated), count_text(loss.elements),
+                     count_text(loss.underflowed), count_text(loss.lost),
+                     loss.undefined == 0 ? std::string()
+                                         : fmt::format(", {} NaN or infinite before quantization",
+                                                       count_text(loss.undefined)));
 }
 
 /// "2026-11-26 04:20 UTC" of a Unix time in ms; "unknown date" of 0.

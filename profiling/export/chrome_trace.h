@@ -31,8 +31,8 @@ engine::Status export_records_csv(const Session& session, const std::string& pat
 engine::Status export_chrome_trace(const Session& session, const std::string& path,
                                    const TraceChoice& choice = {});
 /// One CSV per table of profiling/document (run_tables(), and those of visits) in `folder`
-/// (created if missing); if non-empty, comparisons.csv, recipe_steps.csv, memory.csv, findings.csv,
-/// snapshot_nodes.csv.
+/// (created if missing); if non-empty, sweeps.csv, comparisons.csv, recipe_steps.csv, memory.csv,
+/// findings.csv, snapshot_nodes.csv.
 engine::Status export_csv(const Session& session, const std::string& folder);
 
 }  // namespace profiling

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/model/path_text.h"
+#include "profiling/compare/recorded_sweeps.h"
 #include "profiling/document/doctor_tables.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/export/chrome_trace.h"
@@ -52,6 +53,16 @@ engine::Status export_snapshots(const path& folder, const Session& session) {
   return file.commit(/*only_with_rows=*/true);
 }
 
+/// Sweeps, with the number of each run.
+engine::Status export_sweeps(const path& folder, const Session& session) {
+  std::vector<const RecordedRun*> runs;
+  for (const RecordedRun& run : session.runs) runs.push_back(&run);
+  const Table table = sweeps_table(sweeps_of(runs));
+  CsvFile file(file_of(folder, table), {});
+  ENGINE_TRY(file.add(table, {}));
+  return file.commit(table.only_with_rows);
+}
+
 }  // namespace
 
 engine::Status export_records_csv(const Session& session, const std::string& path,
@@ -75,6 +86,7 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
   }
   const path base(folder);
   ENGINE_TRY(export_kind(base, RecordedRun::kKind.name, session.runs, run_tables));
+  ENGINE_TRY(export_sweeps(base, session));
   ENGINE_TRY(export_snapshots(base, session));
   ENGINE_TRY(
       export_kind(base, RecordedVisit::kKind.name, session.visits,

@@ -105,7 +105,8 @@ class Run(CommandLine):
                 self.assertLessEqual(abs(lost - int(after["infinities"]) - int(after["nans"])), 1)
                 self.assertEqual(int(own["experts"][0]["lost"]), lost)
                 text = self.ok(*run, "--recipe", recipe)
-                self.assertRegex(text, rf"quantizing  X SNR .* \({grouped(lost + 1)} left out\), .* {grouped(lost)} lost\n")
+                self.assertRegex(text, rf"quantizing  X SNR .* \({grouped(lost + 1)} left out\), .* {grouped(lost)} lost, "
+                                 "1 NaN or infinite before quantization\n")
         self.assertGreater(lost, 1000)
         self.assertNotEqual(own["snr_db"], "Infinity")
         self.assertNotIn("X SNR exact", text)

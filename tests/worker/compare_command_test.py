@@ -108,6 +108,15 @@ class Sweep(Commands):
                          != (run["worst_snr_db"], -run["median_ns"]) for other in measured)
             self.assertEqual(run["frontier"] == "no", beaten, run["label"])
             self.assertEqual("frontier_doubt" in run, run["frontier"] == "undecided", run["label"])
+        # The recording that is passed on says the same.
+        self.ok("export", session, "--csv", self.path("csv"), "--html", self.path("s.html"))
+        with open(self.path("csv/sweeps.csv"), newline="") as file:
+            exported = [(row["label"], row["run"], row["frontier"]) for row in csv.DictReader(file)]
+        self.assertEqual(exported, [(run["label"], str(i + 1), run["frontier"]) for i, run in enumerate(measured)])
+        with open(self.path("s.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("Sweep of 9 runs</h2>", page)
+        self.assertIn("Accuracy against time", page)
 
     def test_what_the_worker_refuses_is_said_and_left_out(self):
         out = json.loads(self.ok("sweep", *CPU, *SMALL, "--axes", "workspace", "--json"))

@@ -315,6 +315,10 @@ class Quantize(CommandLine):
             said = self.refused(1, command[0], *CPU, "--input", self.path("x.npy"), *command[1:])
             self.assertIn(f"the last dimension of --input {self.path('x.npy')} is 100; it must be a multiple of 16", said)
             self.assertNotIn("shape.k", said)
+            # A file cannot use another size.
+            self.assertIn("at a time): pad the tensor with zeros, or cut it, and save it again", said)
+            self.assertNotIn("use 112", said)
+        self.assertIn("use 112", self.refused(1, "compare", *CPU, "--k", 100))
 
     def test_scales_per_tensor_are_exact_unless_asked_otherwise(self):
         np.save(self.path("x.npy"), self.x())
@@ -332,6 +336,49 @@ class Quantize(CommandLine):
         self.assertIn(f"{rows * columns * 15.5 / 2**30:.1f} GiB", said)
         self.assertIn("GiB of memory are available", said)
         self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_the_only_tensor_of_a_file_needs_no_name(self):
+        x = self.x()
+        np.savez(self.path("x.npz"), x=x)
+        header = json.dumps({"x": {"dtype": "F32", "shape": x.shape, "data_offsets": [0, x.nbytes]}}).encode()
+        with open(self.path("x.safetensors"), "wb") as file:
+            file.write(struct.pack("<Q", len(header)) + header + x.tobytes())
+        for name in ("x.npz", "x.safetensors"):
+            out = self.path(name + ".out")
+            self.ok("quantize", *CPU, "--input", self.path(name), "--dump", out)
+            named = self.path(name + ".named")
+            self.ok("quantize", *CPU, "--input", self.path(name), "--tensor", "x", "--dump", named)
+            np.testing.assert_array_equal(np.load(f"{out}/codes.npy"), np.load(f"{named}/codes.npy"))
+            self.assertIn(f"{grouped(x.size)} elements", self.ok("quantize", *CPU, "--input", self.path(name)))
+            self.ok("compare", *CPU, "--input", self.path(name), "--timed-launches", 0, "--recipes", "mxfp8")
+            self.assertIn("has no tensor 'y'; it has x",
+                          self.refused(1, "quantize", *CPU, "--input", self.path(name), "--tensor", "y"))
+
+    def test_a_recipe_that_quantizes_nothing_is_refused(self):
+        np.save(self.path("x.npy"), self.x())
+        base = ["quantize", *CPU, "--input", self.path("x.npy"), "--recipe", "bf16"]
+        for more in ([], ["--json"], ["--direction", "columnwise"], ["--dump", self.path("out")]):
+            self.assertIn("BF16 quantizes nothing", self.refused(1, *base, *more))
+        text = self.ok("compare", *CPU, "--input", self.path("x.npy"), "--recipes", "bf16,mxfp8",
+                       "--timed-launches", 0)
+        self.assertIn(f"{grouped(self.x().size)} elements", text)
+
+    def test_elements_that_are_not_finite_are_named(self):
+        x = self.x()
+        np.save(self.path("x.npy"), x)
+        base = ["quantize", *CPU, "--input", self.path("x.npy")]
+        self.assertNotIn("NaN", self.ok(*base))
+        x[2, :127], x[3, 0] = np.nan, -np.inf
+        np.save(self.path("x.npy"), x)
+        self.assertIn("128 of these elements are NaN or infinite before quantization", self.ok(*base))
+        self.assertIn(", 128 NaN or infinite before quantization",
+                      self.ok(*base, "--dump", self.path("out")))
+
+    def test_a_dump_names_its_recipe(self):
+        np.save(self.path("x.npy"), self.x())
+        base = ["quantize", *CPU, "--input", self.path("x.npy"), "--dump"]
+        self.assertRegex(self.ok(*base, self.path("default")), r"recipe +FP8 block, power-of-two scales\n")
+        self.assertRegex(self.ok(*base, self.path("chosen"), "--recipe", "mxfp8"), r"recipe +MXFP8")
 
     def test_a_wrong_tensor_name_lists_the_names(self):
         header = {f"layers.{i}.x": {"dtype": "F32", "shape": [16, 16], "data_offsets": [1024 * i, 1024 * (i + 1)]}

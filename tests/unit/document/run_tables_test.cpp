@@ -192,6 +192,25 @@ TEST(Headline, CountsAreGroupedAsInTables) {
   quantized.elements = 4096;
   quantized.saturated = 1200;
   EXPECT_EQ(loss_text(quantized), "SNR 0.00 dB, 1 200 of 4 096 saturated, 0 underflowed, 0 lost");
+  quantized.undefined = 128;
+  EXPECT_THAT(loss_text(quantized),
+              testing::EndsWith(", 0 lost, 128 NaN or infinite before quantization"));
+}
+
+TEST(ComparisonDocument, CountsTheElementsOfARecipeThatRan) {
+  RecordedComparison recorded;
+  engine::QuantizationReport refused;
+  refused.refused = "BF16 quantizes nothing";
+  engine::QuantizationReport ran;
+  ran.statistics.elements = 4096;
+  ran.statistics.undefined = 128;
+  recorded.comparison.reports = {refused, ran};
+  const std::string text = text_of(comparison_document(recorded));
+  EXPECT_THAT(text, testing::HasSubstr("activations, 4 096 elements"));
+  EXPECT_THAT(text, testing::HasSubstr("128 of these elements are NaN or infinite"));
+  recorded.comparison.reports = {refused};
+  EXPECT_THAT(text_of(comparison_document(recorded)),
+              testing::Not(testing::HasSubstr("0 elements")));
 }
 
 TEST(Headline, LeavesOutWhatWasNotMeasured) {

@@ -350,6 +350,45 @@ TEST_F(Export, WorkIsNamedByItsOperation) {
   EXPECT_EQ(found, 2);  // once more by expert
 }
 
+TEST_F(Export, SweepsAreOneTableWithTheirFrontiers) {
+  Session session;
+  const auto add = [&session](std::int64_t id, int position, std::uint64_t seed, double snr_db,
+                              std::int64_t ns) {
+    RecordedRun& run = session.runs.emplace_back();
+    run.group = {.kind = profiling::GroupKind::Sweep,
+                 .id = id,
+                 .position = position,
+                 .label = "seed " + std::to_string(seed)};
+    run.request.seed = run.result.effective.seed = seed;
+    run.result.experts.emplace_back().fprop.snr_db = snr_db;
+    for (int i = 0; i < 40; ++i)
+      run.result.iterations.push_back({.start_ns = 0, .duration_ns = ns + i});
+  };
+  add(5, 1, 1, 30.0, 1000);
+  add(5, 0, 1, 20.0, 2000);
+  add(9, 0, 1, 20.0, 2000);
+  add(9, 1, 2, 25.0, 3000);
+  session.runs.emplace_back();  // in no group
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto sweeps = read_csv(folder_ / "sweeps.csv");
+  ASSERT_EQ(sweeps.size(), 5U);
+  const auto column = [&sweeps](const char* name) {
+    std::vector<std::string> cells;
+    for (std::size_t row = 1; row < sweeps.size(); ++row) cells.push_back(at(sweeps, row, name));
+    return cells;
+  };
+  EXPECT_THAT(column("sweep"), testing::ElementsAre("1", "1", "2", "2"));
+  EXPECT_THAT(column("run"), testing::ElementsAre("2", "1", "3", "4")) << "as they were measured";
+  EXPECT_THAT(column("seed"), testing::ElementsAre("1", "1", "1", "2"));
+  // The faster and more accurate run of the first sweep does not beat those of the second.
+  EXPECT_THAT(column("frontier"), testing::ElementsAre("no", "yes", "yes", "yes"));
+  const fs::path without = folder_ / "without";
+  session.runs.resize(1);
+  ASSERT_TRUE(profiling::export_csv(session, without.string()).ok());
+  EXPECT_TRUE(fs::exists(without / "runs.csv"));
+  EXPECT_FALSE(fs::exists(without / "sweeps.csv"));
+}
+
 TEST_F(Export, CsvFolderThatCannotBeMadeIsAnError) {
   std::ofstream(folder_ / "file") << "x";
   const engine::Status status =

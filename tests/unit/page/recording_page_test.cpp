@@ -13,6 +13,7 @@
 
 #include "engine/model/path_text.h"
 #include "engine/model/paths.h"
+#include "tests/unit/page/count.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
 
@@ -63,6 +64,43 @@ TEST(RecordingPage, BeginsWithWhatItIsAboutAndWhereThingsAre) {
   EXPECT_THAT(page, HasSubstr("<th title=\"How many steps were timed\">n</th>"));
   const PageContent one{.runs = {{&run, "1. first"}}};
   EXPECT_THAT(recording_page(one, "a run", false), Not(HasSubstr("<a "))) << "nothing to choose";
+}
+
+TEST(RecordingPage, ASweepHasItsPointsAndItsFrontier) {
+  std::vector<profiling::RecordedRun> runs;
+  const auto add = [&runs](const char* label, double snr_db, std::int64_t ns, int samples) {
+    profiling::RecordedRun& run = runs.emplace_back();
+    run.group = {.kind = profiling::GroupKind::Sweep,
+                 .id = 1'700'000'000'000,
+                 .position = static_cast<int>(runs.size()) - 1,
+                 .label = label};
+    run.result.experts.emplace_back().fprop.snr_db = snr_db;
+    for (int i = 0; i < samples; ++i) {
+      run.result.iterations.push_back({.start_ns = 0, .duration_ns = ns + i});
+    }
+  };
+  add("BF16 <exact>", std::numeric_limits<double>::infinity(), 90'000, 40);
+  add("FP8 block", 31.5, 50'000, 40);
+  add("MXFP8", 28.0, 70'000, 40);
+  add("NVFP4", 20.0, 49'990, 3);
+  PageContent content;
+  for (const profiling::RecordedRun& run : runs) {
+    content.runs.push_back({&run, std::string(run.group.label)});
+  }
+  const std::string page = recording_page(content, "a sweep", false);
+  const std::size_t section = page.rfind("Sweep of 4 runs</h2>");
+  ASSERT_NE(section, std::string::npos);
+  const std::string sweep = page.substr(section);
+  EXPECT_THAT(page, HasSubstr("<a href=\"#section-5\">Sweep of 4 runs</a>"));
+  EXPECT_THAT(sweep, HasSubstr(">frontier</th>"));
+  EXPECT_EQ(count(sweep, ">yes</td>"), 2U) << "BF16 and FP8 block";
+  EXPECT_EQ(count(sweep, ">no</td>"), 1U) << "MXFP8 is slower and less accurate than FP8 block";
+  EXPECT_EQ(count(sweep, ">undecided</td>"), 1U) << "three samples decide nothing";
+  EXPECT_THAT(sweep, HasSubstr("FP8 block is at least as accurate and may be as fast"));
+  EXPECT_EQ(count(sweep, "<circle"), 4U);
+  EXPECT_THAT(sweep, HasSubstr("BF16 &lt;exact&gt;: median 90.02 µs"));
+  content.runs.resize(1);
+  EXPECT_THAT(recording_page(content, "one of its runs", false), Not(HasSubstr("Sweep of")));
 }
 
 /// Fills every path of the value with one of its own that no pattern would find, and collects them.
