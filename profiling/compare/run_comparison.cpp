@@ -16,7 +16,7 @@
 #include "engine/model/leaves.h"
 #include "engine/model/run_request.h"
 #include "engine/program/operation_words.h"
-#include "profiling/compare/same_work.h"
+#include "profiling/compare/withdrawn_verdicts.h"
 #include "profiling/power/power_summary.h"
 #include "profiling/power/step_times.h"
 #include "profiling/trace/statistics.h"
@@ -141,11 +141,6 @@ void add_clocks(const RunSide& side, TimeSamples& samples) {
     samples.clock_reasons |= step_times(iterations, run->power.samples).reasons;
   }
   if (!clocks.empty()) samples.sm_clock_mhz = quantile(clocks, 0.5);
-}
-
-/// A single block of an interleaved measurement is no run of its own: it decides nothing.
-bool in_blocks(const RunSide& side) {
-  return side.size() > 1 || side.front()->group.kind == GroupKind::Interleaved;
 }
 
 /// Recordings from before do not know which operation a record is of.
@@ -293,39 +288,6 @@ const engine::ExpertTiming* only_timing(const Timings& a, const Timings& b) {
   return a.empty() ? &b.front() : &a.front();
 }
 
-/// A ratio of times remains; what it says about a setting does not.
-void withdraw_verdict(const WorkDifference& difference, TimeDifference& time) {
-  if (time.n_a == 0 || time.n_b == 0) return;
-  time.verdict = difference.work ? TimeVerdict::DifferentWork : TimeVerdict::DifferentDevices;
-  time.doubt = TimeDoubt::None;
-  time.reason = difference.sentence;
-}
-
-/// A difference between equal settings is no effect of a setting, however significant it is.
-void withdraw_of_equals(TimeDifference& time) {
-  if (!time.decided()) return;
-  time.verdict = TimeVerdict::Ambiguous;
-  time.doubt = TimeDoubt::SameSettings;
-  time.reason =
-      "Both runs have the same settings, so this is how the machine changed between them. " +
-      time.reason;
-}
-
-/// The launches of a kernel that runs once per expert are of other rows on the other side: the
-/// median launch says nothing, the sum of the stage does.
-void withdraw_of_other_rows(TimeDifference& time) {
-  if (!time.decided()) return;
-  time.verdict = TimeVerdict::Ambiguous;
-  time.doubt = TimeDoubt::OtherRows;
-  time.reason =
-      "A and B route other rows to their experts, so a launch of this kernel does other work on "
-      "each side: its stage's sum can be compared, its median launch cannot.";
-}
-
-bool several_per_iteration(const TimeDifference& time, const TimeDifference& step) {
-  return time.n_a > step.n_a || time.n_b > step.n_b;
-}
-
 /// How a side's records can become more, as an option of a run.
 std::string more_records(const RunSide& side, std::size_t needed) {
   const engine::RunRequest& request = side.front()->result.effective;
@@ -348,14 +310,6 @@ void add_what_helps(const RunSide& a, const RunSide& b, const TimeDifference& st
   if (!step.decided()) return;
   time.reason +=
       fmt::format(" The step's verdict rests on all {} and {} iterations.", step.n_a, step.n_b);
-}
-
-void withdraw_verdicts(const WorkDifference& difference, RunComparison& comparison) {
-  comparison.not_comparable = difference.sentence;
-  withdraw_verdict(difference, comparison.step);
-  for (StageRow& row : comparison.stages) withdraw_verdict(difference, row.time);
-  for (KernelRow& row : comparison.kernels) withdraw_verdict(difference, row.time);
-  for (ExpertRow& row : comparison.experts) withdraw_verdict(difference, row.time);
 }
 
 }  // namespace
@@ -468,24 +422,7 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   if (timing == nullptr) {
     for (ExpertRow& row : comparison.experts) add_what_helps(a, b, comparison.step, row.time);
   }
-  const bool one_after_the_other = !in_blocks(a) && !in_blocks(b);
-  if (one_after_the_other && settings_difference(first_a, first_b).rows.empty()) {
-    withdraw_of_equals(comparison.step);
-    for (StageRow& row : comparison.stages) withdraw_of_equals(row.time);
-    for (KernelRow& row : comparison.kernels) withdraw_of_equals(row.time);
-    for (ExpertRow& row : comparison.experts) withdraw_of_equals(row.time);
-  } else if (one_after_the_other && comparison.step.decided()) {
-    comparison.step.reason +=
-        " They were measured one after the other: how the machine changed meanwhile counts, too, "
-        "and only interleaved blocks exclude it.";
-  }
-  if (splits_a != splits_b) {
-    for (KernelRow& row : comparison.kernels) {
-      if (several_per_iteration(row.time, comparison.step)) withdraw_of_other_rows(row.time);
-    }
-  }
-  const WorkDifference difference = work_difference(first_a, first_b);
-  if (!difference.sentence.empty()) withdraw_verdicts(difference, comparison);
+  withdraw_verdicts(a, b, comparison);
   return comparison;
 }
 

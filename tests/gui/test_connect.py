@@ -1,8 +1,6 @@
 """Runs on another machine, through the window: a real sshd, its questions, and what happens when it is lost."""
 import json
 import os
-import pathlib
-import shutil
 import signal
 import socket
 import subprocess
@@ -11,103 +9,15 @@ import time
 
 import pytest
 
-from ssh_server import HOST, SshServer, why_not
+from machines import (NEEDS_SSHD, SUPPORT, answer, ask_for, connected, elsewhere, processes_of, question,  # noqa: F401
+                      run_anew, runs_program, use_the_worker_of_this_build, value, wait_for_value)
+from ssh_server import HOST
 from unbuilt_cuda_worker import GPU, Tree
 from window_driver import PATIENCE, Window
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is an sshd")
+pytestmark = NEEDS_SSHD
 
 PASSPHRASE = "open sesame"
-SUPPORT = pathlib.Path(__file__).resolve().parents[1] / "support"
-
-
-@pytest.fixture
-def elsewhere(monkeypatch, tmp_path):
-    """A function that starts the other machine, which the user's ssh configuration names."""
-    servers = []
-    # The packed worker is the same for all tests.
-    monkeypatch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")))
-    home = tmp_path / "me"
-    (home / ".ssh").mkdir(parents=True)
-    (home / ".ssh" / "config").write_text(f"Host {HOST} another\nHost *.lan\n")
-    monkeypatch.setenv("HOME", str(home))
-
-    def start(**how):
-        server = SshServer(**how).start()
-        servers.append(server)
-        for name, value in server.client().items():
-            monkeypatch.setenv(name, value)
-        return server
-
-    yield start
-    for server in servers:
-        server.__exit__()
-
-
-def value(current, name):
-    return next((c["value"] for c in current["controls"] if c["id"] == name), "")
-
-
-def wait_for_value(window, name, begin, seconds=60):
-    return window.wait(f"{name} with {begin}", lambda m: value(m, name).startswith(begin), seconds)
-
-
-def ask_for(window, host=HOST):
-    """Where to run, then this machine, by clicking."""
-    window.click("top.machine")
-    window.wait("the machines", lambda m: any(c["id"] == f"machine.host.{host}" for c in m["controls"]))
-    window.settle()
-    window.click(f"machine.host.{host}")
-    window.click("machine.connect")
-
-
-def connected(window):
-    """Runs happen there: the dialog has closed, and the worker answers."""
-    window.wait("a worker there", lambda m: value(m, "status.machine").startswith(HOST)
-                and m["state"]["link"] == "responsive" and not value(m, "machine"), 60)
-
-
-def question(window, begin):
-    wait_for_value(window, "machine.question", begin)
-    window.settle()
-
-
-def use_the_worker_of_this_build(window, begin):
-    """One without CUDA offers to build one that has it, where there may be a GPU: No."""
-    window.wait("the connecting", lambda m: value(m, "machine").startswith("connecting=true") or not value(m, "machine"))
-    asked = value(window.wait("a question or the worker", lambda m: value(m, "machine.question")
-                              or not value(m, "machine.step.worker").startswith("waits"), 60), "machine.question")
-    if asked:
-        assert asked.startswith(begin) and "the worker of this build has no CUDA" in asked, asked
-        window.settle()
-        window.click("machine.no")
-
-
-def answer(window, text):
-    window.click("machine.answer")
-    window.xdotool("type", "--delay", 20, "--", text)
-    window.settle()
-    window.press("Return")
-
-
-def run_anew(window):
-    before = window.state()["run_generation"]
-    window.click("recipe.pow2")
-    window.wait("another run", lambda m: m["state"]["run_generation"] > before and not m["state"]["stale"])
-
-
-def processes_of(program):
-    """Folders in /proc."""
-    def is_it(exe):
-        try:
-            return os.readlink(exe) == str(program)
-        except OSError:
-            return False
-    return [exe.parent for exe in pathlib.Path("/proc").glob("[0-9]*/exe") if is_it(exe)]
-
-
-def runs_program(path):
-    return bool(processes_of(path))
 
 
 def test_runs_happen_there_and_here_again(open_window, elsewhere):
@@ -145,30 +55,6 @@ def test_runs_happen_there_and_here_again(open_window, elsewhere):
     while runs_program(worker) and time.monotonic() < end:
         time.sleep(0.1)
     assert not runs_program(worker), "the worker there has ended"
-
-
-def test_a_tensor_of_this_machine_is_sent_there_and_keeps_its_name(open_window, elsewhere):
-    np = pytest.importorskip("numpy")
-    server = elsewhere()
-    window = open_window()
-    window.wait_for_result()
-    ask_for(window)
-    connected(window)
-    before = window.state()["run_generation"]
-    path = window.folder / "x.npy"
-    np.save(path, np.random.default_rng(1).normal(size=(1024, 512)).astype(np.float32))
-    window.open_file(path)
-    window.wait("the file is there", lambda _: (server.cache / "files").exists()
-                and list((server.cache / "files").glob("*/x.npy")))
-    window.wait("a run with it", lambda m: m["state"]["run_generation"] > before and not m["state"]["stale"]
-                and not m["state"]["request_error"], 60)
-    window.settle()
-    # Its name here, wherever it is shown; its place there nowhere.
-    assert not [c for c in window.map()["controls"] if str(server.cache) in c["value"] + c["label"]]
-    # What is asked about a file that is not here either is answered, and the window stays.
-    window.open_file(window.folder / "nothing.npy")
-    window.settle()
-    assert window.state()["link"] == "responsive"
 
 
 def test_by_keyboard_and_remembered(open_window, elsewhere, tmp_path):
@@ -490,120 +376,3 @@ def test_a_launcher_starts_the_worker_and_is_remembered(open_window, elsewhere):
     window.close_politely()
     settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
     assert settings["machines"][0]["launcher"] == ["launch", "--gres=gpu:1", "--comment=two words", "--name=$(id)"]
-
-
-def listed(current):
-    return [c["id"][len("file."):] for c in current["controls"] if c["kind"] == "option" and c["id"].startswith("file.")]
-
-
-def wait_listed(window, folder, *names):
-    window.wait(f"{names} of {folder}", lambda m: value(m, "file.folder") == str(folder) and listed(m) == list(names))
-    window.settle()
-
-
-# A name of "##two\nlines\x1b[31m.npy", as the map has it.
-HOSTILE = "##two\nlines\\u001b[31m.npy"
-
-
-def test_a_file_of_the_other_machine_is_chosen_there(open_window, elsewhere):
-    np = pytest.importorskip("numpy")
-    server = elsewhere()
-    captures = server.home / "captures"
-    (captures / "old").mkdir(parents=True)
-    (captures / ".hidden").mkdir()
-    for name in ("x.npy", "##two\nlines\x1b[31m.npy", "notes.txt"):
-        np.save(open(captures / name, "wb"), np.random.default_rng(1).normal(size=(320, 192)).astype(np.float32))
-    window = open_window()
-    window.wait_for_result()
-    window.key("ctrl+o")
-    window.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
-    assert window.control("browsed.1") is None, "there is one machine"
-    window.press("Escape")
-    ask_for(window)
-    connected(window)
-    before = window.state()["run_generation"]
-    window.key("ctrl+o")
-    window.wait("the machines", lambda m: any(c["id"] == "browsed.1" for c in m["controls"]))
-    here = value(window.map(), "file.folder")
-    window.settle()
-    window.click("browsed.1")
-    wait_listed(window, server.home, "captures")
-    window.xdotool("type", "--delay", 20, "capt")
-    window.wait("the folder", lambda m: value(m, "file.selected") == "captures")
-    window.press("Return")
-    wait_listed(window, captures, "old", HOSTILE, "x.npy")
-    # A folder that is gone when it is entered.
-    (captures / "old").rmdir()
-    window.click("file.old")
-    wait_for_value(window, "file.error", f"{captures}/old cannot be listed: No such file or directory")
-    window.settle()
-    window.click("file.up")
-    wait_listed(window, captures, HOSTILE, "x.npy")
-    # Each machine keeps its folder.
-    window.click("browsed.0")
-    window.wait("this machine", lambda m: value(m, "file.folder") == here)
-    window.settle()
-    window.click("browsed.1")
-    wait_listed(window, captures, HOSTILE, "x.npy")
-    window.click("file.x.npy")
-    window.wait("its name", lambda m: value(m, "file.path") == "x.npy")
-    window.settle()
-    window.click("file.accept")
-    window.wait("a run with it", lambda m: m["state"]["run_generation"] > before and not m["state"]["stale"]
-                and value(m, "shape.rows") == "320" and not m["state"]["request_error"], 60)
-    assert not (server.cache / "files").exists(), "it was read in place"
-    # A path that is typed as scp writes it leads there too.
-    window.key("ctrl+o")
-    window.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
-    window.settle()
-    window.click("browsed.0")
-    window.wait("this machine", lambda m: value(m, "file.folder") == here)
-    window.settle()
-    window.click("file.path")
-    window.xdotool("type", "--delay", 20, f"{HOST}:{server.home}")
-    window.press("Return")
-    wait_listed(window, server.home, "captures")
-    server.cut()
-    wait_for_value(window, "banner.machine", f"Connection to {HOST} lost: ", 5)
-    window.settle()
-    window.click("file.up")
-    wait_for_value(window, "file.error", f"{HOST} lists nothing: its worker is lost")
-    window.press("Escape")
-    window.close_politely()
-    settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
-    assert not [one for one in settings["recent"] if HOST in one], "recent files are of this machine"
-
-
-def open_there(window, path):
-    """Typed as scp writes it."""
-    window.key("ctrl+o")
-    window.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
-    window.settle()
-    window.xdotool("type", "--delay", 20, f"{HOST}:{path}")
-    window.wait("its name", lambda m: value(m, "file.path").endswith(path.name))
-    window.press("Return")
-
-
-def test_what_the_window_reads_is_copied_from_the_other_machine(open_window, elsewhere):
-    server = elsewhere()
-    recording = server.home / "a step.session"
-    shutil.copy(SUPPORT.parents[1] / "assets/sessions/workspace_bug.session", recording)
-    (server.home / "step.json").write_text(json.dumps({"shape": {"rows": 768, "n": 64, "k": 64, "num_experts": 4}}))
-    window = open_window()
-    window.wait_for_result()
-    ask_for(window)
-    connected(window)
-    open_there(window, recording)
-    shown = window.wait("the recording", lambda m: m["state"]["from_file"])["state"]["session_path"]
-    assert "/fetched/" in shown and pathlib.Path(shown).read_bytes() == recording.read_bytes()
-    window.settle()
-    open_there(window, server.home / "step.json")
-    window.wait("a run of the request", lambda m: not m["state"]["from_file"] and value(m, "shape.rows") == "768"
-                and not m["state"]["stale"], 60)
-    window.settle()
-    open_there(window, server.home / "nothing.session")
-    window.wait("why not", lambda m: any("copying nothing.session failed" in c["value"] and "no such regular file" in c["value"]
-                                         for c in m["controls"]))
-    window.close_politely()
-    settings = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
-    assert settings["recent"] == [] and "/fetched" not in settings["folder"], "copies are not what the user opened"

@@ -237,8 +237,8 @@ Area above_sentence(const PanelContext& context, const Area& area, const CardSpe
   const Area card{area.at, ImVec2(area.size.x, area.size.y - height)};
   const ImVec2 low(area.at.x + edge, card.end().y + theme.px(kGap));
   draw_shown(ImGui::GetWindowDrawList(), theme.fonts.body, low, theme.colors.text, text, width);
-  controls::record(context, "present.sentence", "The card in one sentence", "text", text,
-                   low, area.end());
+  controls::record(context, "present.sentence", "The card in one sentence", "text", text, low,
+                   area.end());
   return card;
 }
 
