@@ -164,7 +164,7 @@ SweepPicture sweep_picture(const std::vector<SweepPoint>& points, std::string ti
   for (const SweepPoint& point : points) {
     if (!has_place(point)) continue;
     std::vector<SvgPoint>& line = frontiers[point.work];
-    if (point.frontier != FrontierPlace::Off) line.push_back(place_of(point));
+    if (has_shortest_median(point, points)) line.push_back(place_of(point));
   }
   for (const auto& [work, line] : frontiers) draw_frontier(picture, line);
   SweepNames names(picture, frame.inner());

@@ -273,10 +273,9 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
        column("median_snr_db", Measure::Decibels, "median SNR", "Median over experts"),
        column("typical_x_snr_db", Measure::Decibels, "typical X", kTypicalError),
        column("left_out", Measure::Count, "left out"),
-       column(
-           "frontier", Measure::Words, "frontier",
-           "yes: no other point of the same work and seed is as accurate and as fast; undecided: "
-           "so by the medians, but the difference may be noise")});
+       column("frontier", Measure::Words, "frontier",
+              "no: another point of the same work and seed is at least as accurate, and faster; "
+              "undecided: whether it is faster may be noise")});
   const bool all_measured =
       std::ranges::all_of(points, &std::string::empty, &SweepPoint::unmeasured);
   if (!all_measured) {

@@ -94,12 +94,6 @@ std::optional<std::size_t> rival_of(std::span<const SweepPoint> points, std::siz
   return rival;
 }
 
-bool beats(const SweepPoint& other, const SweepPoint& point, SnrChoice choice) {
-  const bool faster = other.time.median < point.time.median;
-  const bool more_accurate = snr_of(other, choice) > snr_of(point, choice);
-  return faster || (more_accurate && other.time.median == point.time.median);
-}
-
 }  // namespace
 
 void mark_frontier(std::span<SweepPoint> points, SnrChoice choice) {
@@ -111,19 +105,28 @@ void mark_frontier(std::span<SweepPoint> points, SnrChoice choice) {
     point.doubt.reset();
     if (point.time.n == 0 || std::isnan(snr_of(point, choice))) continue;
     rivals[i] = rival_of(points, i, choice);
-    if (rivals[i] && beats(points[*rivals[i]], point, choice)) continue;
-    point.frontier = FrontierPlace::On;
     if (rivals[i]) ++verdicts[point.work];
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     SweepPoint& point = points[i];
-    if (point.frontier == FrontierPlace::Off || !rivals[i]) continue;
+    if (point.time.n == 0 || std::isnan(snr_of(point, choice))) continue;
+    point.frontier = FrontierPlace::On;
+    if (!rivals[i]) continue;
     TimeDifference difference =
         time_difference(point.samples, points[*rivals[i]].samples, verdicts[point.work]);
     if (difference.verdict == TimeVerdict::Slower) continue;
+    if (difference.verdict == TimeVerdict::Faster) {
+      point.frontier = FrontierPlace::Off;
+      continue;
+    }
     point.frontier = FrontierPlace::Undecided;
     point.doubt = {.other = *rivals[i], .reason = std::move(difference.reason)};
   }
+}
+
+bool has_shortest_median(const SweepPoint& point, std::span<const SweepPoint> points) {
+  if (point.frontier != FrontierPlace::Undecided) return point.frontier == FrontierPlace::On;
+  return points[point.doubt->other].time.median >= point.time.median;
 }
 
 std::string doubt_words(const SweepPoint& point, std::string_view other) {

@@ -31,8 +31,8 @@ std::vector<RunGroupMembers> groups_of(const RunList& runs);
 
 /// Where a point stands among the points of the same work and seed.
 enum class FrontierPlace {
-  Off,        // another is at least as accurate and as fast
-  Undecided,  // none is, by the medians, but its time may as well be that of another
+  Off,        // another is at least as accurate, and faster
+  Undecided,  // whether the fastest that is at least as accurate is faster or slower is noise
   On,
 };
 constexpr auto enum_names(FrontierPlace) {
@@ -69,11 +69,14 @@ SweepPoint unmeasured_point(const engine::RunRequest& request, std::string label
 
 enum class SnrChoice { Worst, Median };
 double snr_of(const SweepPoint& point, SnrChoice choice);
-/// A point is off the frontier if another of the same work and seed is at least as accurate and as
-/// fast by its median, and better in one of the two. It is on the frontier if time_difference()
-/// calls it faster than every other that is at least as accurate: kFalseVerdicts holds for all
-/// points of one work and seed together. Points without a time or an SNR are off and beat nothing.
+/// Each point is compared with the fastest of the others of the same work and seed that are at
+/// least as accurate: where time_difference() calls that one slower, or there is none, the point is
+/// on the frontier, where faster, off it. kFalseVerdicts holds for all points of one work and seed
+/// together. Points without a time or an SNR are off and beat nothing.
 void mark_frontier(std::span<SweepPoint> points, SnrChoice choice);
+/// For the line of the frontier: no other of the same work and seed that is at least as accurate
+/// has a shorter median.
+bool has_shortest_median(const SweepPoint& point, std::span<const SweepPoint> points);
 /// A sentence for `doubt`, which must be there; `other` is what the other point is called.
 std::string doubt_words(const SweepPoint& point, std::string_view other);
 

@@ -154,7 +154,8 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
 std::string unknown_work(const engine::RunResult& result, Stage stage) {
   if (!is_rated(stage)) return {};
   const engine::StepProgram program = engine::program_of(result.effective);
-  const engine::WorkCase of = work_case(result, engine::mean_splits(result));
+  const std::vector<std::int64_t> splits = engine::mean_splits(result);  // `of` refers to them
+  const engine::WorkCase of = work_case(result, splits);
   std::vector<std::string> from_files;
   for (const engine::ProgramPart& part : program.parts) {
     for (const engine::Operation& operation : part.operations) {

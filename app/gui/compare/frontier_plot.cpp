@@ -101,7 +101,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                   .value = std::string(
                       point.frontier == FrontierPlace::Off ? "" : engine::name_of(point.frontier))};
     if (!is_drawn(point, choice)) dot.at = plot::kNowhere;
-    if (point.frontier != FrontierPlace::Off && is_drawn(point, choice)) {
+    if (has_shortest_median(point, made_.points) && is_drawn(point, choice)) {
       frontiers[work].points.push_back(dot.at);
     }
     dots.dots.push_back(std::move(dot));
@@ -189,8 +189,9 @@ CardSpec FrontierView::points_card(const PanelContext& context) {
           "median one. Green, or filled where colours tell work apart: no other point of the "
           "same work (sizes, top-k, passes) and seed is at least as accurate and as fast, and "
           "the difference in time is significant, with the test of A and B (fewer than 1 in 100 "
-          "such sweeps name a point wrongly). Amber, or hollow and large: so by the medians, "
-          "but the difference may be noise or the clock. Points were measured one after "
+          "such sweeps name a point wrongly). Amber, or hollow and large: whether it is "
+          "faster than what is as accurate may be noise or the clock. Points were measured one "
+          "after "
           "another, not interleaved: make the two A and B, and measure them again.",
       .table = table(),
       .header_widgets = snr + sweeps,

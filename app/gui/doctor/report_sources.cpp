@@ -15,10 +15,18 @@ constexpr const char* kOfTheRun = "run";
 
 std::string key_of_visit(std::size_t number) { return fmt::format("visit {}", number); }
 
-/// What a session opens with.
+/// What a session opens with: another subject's proved finding beside the run on screen would seem
+/// to be the run's.
 std::string default_key(const SessionView& view) {
   if (view.doctor.run_report != nullptr || view.doctor.examines_run) return kOfTheRun;
-  return view.visits.empty() ? std::string() : key_of_visit(most_certain(view.visits) + 1);
+  if (view.visits.empty()) return {};
+  const auto own = std::ranges::find_if(view.visits, [&view](const auto& visit) {
+    return view.run != nullptr && examines_step_of(*visit, view.run->request);
+  });
+  const std::size_t index = own == view.visits.end()
+                                ? most_certain(view.visits)
+                                : static_cast<std::size_t>(own - view.visits.begin());
+  return key_of_visit(index + 1);
 }
 
 }  // namespace

@@ -92,6 +92,15 @@ TEST(SweepPoints, ADifferenceThatMayBeNoiseIsNoFrontier) {
   EXPECT_FALSE(points[1].doubt);
 }
 
+TEST(SweepPoints, NoPointIsPushedOffByNoise) {
+  // The more accurate one is 1 % faster, while each varies by 10 %.
+  std::vector<SweepPoint> points = {point(kInfinity, 100, 0.1), point(30, 101, 0.1)};
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::Undecided));
+  EXPECT_FALSE(has_shortest_median(points[1], points));
+  points[1] = point(30, 150, 0.1);
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::Off));
+}
+
 TEST(SweepPoints, FewSamplesAndOtherClocksDecideNothing) {
   std::vector<SweepPoint> points = {point(40, 200, 0.01, 5), point(30, 100, 0.01, 5)};
   EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::Undecided));
@@ -123,8 +132,8 @@ TEST(SweepPoints, APointIsBeatenOnlyByOneOfTheSameWorkAndSeed) {
     points.push_back(sweep_point(*run, engine::Product::Fprop));
   }
   // Without a rival, one sample is enough.
-  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::Off, FrontierPlace::On, FrontierPlace::On,
-                                          FrontierPlace::Undecided));
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::Undecided, FrontierPlace::On,
+                                          FrontierPlace::On, FrontierPlace::Undecided));
 }
 
 TEST(SweepPoints, GroupsAreRecognized) {
