@@ -139,6 +139,15 @@ engine::Result<engine::RunRequest> InputOperand::sized(
     request.recipe.pow2_scales =
         request.recipe.pow2_scales && !engine::traits_of(request.recipe).per_tensor();
   }
+  // A size that was typed as well must be the file's: another one would be ignored silently.
+  const auto take = [&](std::string_view field, std::int64_t& size,
+                        std::int64_t of_file) -> engine::Status {
+    const std::int64_t typed = std::exchange(size, of_file);
+    if (!options.given_field(field) || typed == of_file) return {};
+    return invalid_argument(
+        fmt::format("{} is {}, but {} is {}; leave the option out, since the file has the size",
+                    typed_option(field), typed, dimension_of(field), of_file));
+  };
   const engine::FileInput values{.path = file, .tensor = tensor};
   if (operand == engine::OperandRole::Weights) {
     if (!splits.empty()) {
@@ -151,18 +160,18 @@ engine::Result<engine::RunRequest> InputOperand::sized(
       return invalid_argument(fmt::format("{} rows of weights cannot be divided into {} experts",
                                           rows, request.shape.num_experts));
     }
-    request.shape.n = rows / request.shape.num_experts;
-    request.shape.k = shape.back();
+    ENGINE_TRY(take("shape.n", request.shape.n, rows / request.shape.num_experts));
+    ENGINE_TRY(take("shape.k", request.shape.k, shape.back()));
     request.shape.rows = 0;
     request.weights = values;
     return request;
   }
-  request.shape.rows = shape[0];
+  ENGINE_TRY(take("shape.rows", request.shape.rows, shape[0]));
   if (operand == engine::OperandRole::Gradients) {
-    request.shape.n = shape.back();
+    ENGINE_TRY(take("shape.n", request.shape.n, shape.back()));
     request.products.gradients = values;
   } else {
-    request.shape.k = shape.back();
+    ENGINE_TRY(take("shape.k", request.shape.k, shape.back()));
     request.activations = values;
   }
   if (!splits.empty()) {

@@ -320,6 +320,17 @@ class Quantize(CommandLine):
             self.assertNotIn("use 112", said)
         self.assertIn("use 112", self.refused(1, "compare", *CPU, "--k", 100))
 
+    def test_a_size_that_is_not_the_files_is_refused(self):
+        np.save(self.path("x.npy"), self.x())
+        rows, columns = self.x().shape
+        for command in ("quantize", "compare"):
+            base = [command, *CPU, "--input", self.path("x.npy")]
+            said = self.refused(1, *base, "--rows", 100)
+            self.assertIn(f"--rows is 100, but the first dimension of --input {self.path('x.npy')} is {rows}; leave", said)
+            self.assertIn(f"--k is 64, but the last dimension of --input {self.path('x.npy')} is {columns}; leave",
+                          self.refused(1, *base, "--k", 64))
+        self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--rows", rows, "--k", columns)
+
     def test_scales_per_tensor_are_exact_unless_asked_otherwise(self):
         np.save(self.path("x.npy"), self.x())
         for name, arguments, pow2 in (("default", [], False), ("asked", ["--pow2_scales", "true"], True)):
