@@ -319,7 +319,9 @@ bool ControlProbe::wants_frame(Shell& shell) {
     if (!shell.state().live) shell.carry_out(Action::ToggleLive);
     enter(Phase::Rest);
   }
-  if (phase_ == Phase::Rest && wall_ms() - entered_ms_ > kRestMs) enter(Phase::Click);
+  // The rest of a previewed run would delay the next answer.
+  const bool arrived = !shell.state().shows_preview();
+  if (phase_ == Phase::Rest && arrived && wall_ms() - entered_ms_ > kRestMs) enter(Phase::Click);
   return phase_ == Phase::Click;
 }
 
@@ -416,7 +418,7 @@ void ArrivalProbe::drawn(Shell& shell, const FrameCost& cost) {
   const SessionState::Run& shown = shell.state().shown();
   if (phase_ == Phase::Arriving) {
     times_.add("frames while a run is measured and arrives", cost);
-    if (shown == before_ || shell.state().stale()) return;
+    if (shown == before_ || shell.state().stale() || shell.state().shows_preview()) return;
     phase_ = Phase::Shown;
     return;
   }
