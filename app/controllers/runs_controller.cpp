@@ -475,7 +475,9 @@ bool RunsController::step_batches() {
 bool RunsController::timing() const {
   const LinkStatus now = link.status();
   // The last pulse of an order remains for a while after its answer.
-  const bool pending = link.waiting() && now.pulse.request_id == link.newest_order();
+  // A preview says that it has timed them, before the pulse behind the records does.
+  const bool pending =
+      link.waiting() && now.pulse.request_id == link.newest_order() && !state.shows_preview();
   return pending && now.state == LinkState::Busy && now.pulse.iterations > 0 &&
          now.pulse.iteration >= 0 && local_worker();
 }
