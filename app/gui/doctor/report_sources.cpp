@@ -67,7 +67,9 @@ void ReportSources::follow(const SessionView& view) {
   list(view);
   const DoctorState& news = view.doctor;
   const std::string path = view.path_on_screen();
-  const bool another_session = std::exchange(session_path_, path) != path;
+  // The visits of a recording do not change: others under its path are of the same file, read anew.
+  const bool read_anew = !path.empty() && view.visits != visits_;
+  const bool another_session = std::exchange(session_path_, path) != path || read_anew;
   if (std::exchange(attached_, news.attached) != news.attached) awaits_process_ = true;
   if (another_session) {
     key_.clear();
