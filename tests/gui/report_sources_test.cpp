@@ -59,6 +59,15 @@ TEST_F(WatchedSources, OfProcessesThatComeTogetherTheOneWithFindingsIsShown) {
   EXPECT_EQ(shown(), rank(1));
 }
 
+TEST_F(WatchedSources, ARecordingThatIsReadAnewOpensAsItDidAtFirst) {
+  view_.from_file = true;
+  view_.session_path = "a.session";
+  for (int read = 0; read < 2; ++read) {
+    view_.visits = {made_visit("the step"), made_visit("a case", 1)};
+    EXPECT_EQ(shown(), "the step") << "not the newest with findings, as of watched processes";
+  }
+}
+
 TEST_F(WatchedSources, TheOneOnScreenKeepsItsPlaceWhenOlderOnesLeaveTheList) {
   shown();
   view_.visits = {made_visit("step")};
