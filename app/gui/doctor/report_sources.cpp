@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -15,18 +16,22 @@ constexpr const char* kOfTheRun = "run";
 
 std::string key_of_visit(std::size_t number) { return fmt::format("visit {}", number); }
 
+/// Of the step of the run on screen; nothing without one.
+std::optional<std::size_t> visit_to_run(const SessionView& view) {
+  if (view.run == nullptr) return std::nullopt;
+  const auto own = std::ranges::find_if(view.visits, [&view](const auto& visit) {
+    return examines_step_of(*visit, view.run->request);
+  });
+  if (own == view.visits.end()) return std::nullopt;
+  return static_cast<std::size_t>(own - view.visits.begin());
+}
+
 /// What a session opens with: another subject's proved finding beside the run on screen would seem
 /// to be the run's.
 std::string default_key(const SessionView& view) {
   if (view.doctor.run_report != nullptr || view.doctor.examines_run) return kOfTheRun;
   if (view.visits.empty()) return {};
-  const auto own = std::ranges::find_if(view.visits, [&view](const auto& visit) {
-    return view.run != nullptr && examines_step_of(*visit, view.run->request);
-  });
-  const std::size_t index = own == view.visits.end()
-                                ? most_certain(view.visits)
-                                : static_cast<std::size_t>(own - view.visits.begin());
-  return key_of_visit(index + 1);
+  return key_of_visit(visit_to_run(view).value_or(most_certain(view.visits)) + 1);
 }
 
 }  // namespace
@@ -146,11 +151,7 @@ void ReportSources::prefer_visit(const SessionView& view) {
   const auto& run = view.doctor.run_report;
   if (!key_.empty() || view.visits.empty() || session_path_.empty()) return;
   if (view.run == nullptr || run == nullptr || !run->findings.empty()) return;
-  const auto own = std::ranges::find_if(view.visits, [&view](const auto& visit) {
-    return examines_step_of(*visit, view.run->request);
-  });
-  const std::ptrdiff_t index = own == view.visits.end() ? 0 : own - view.visits.begin();
-  put_on_screen(key_of_visit(static_cast<std::size_t>(index) + 1));
+  put_on_screen(key_of_visit(visit_to_run(view).value_or(0) + 1));
 }
 
 const ReportSource* ReportSources::chosen() const {
