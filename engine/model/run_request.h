@@ -200,7 +200,7 @@ constexpr bool quantizes_in_fp8_lines(const Recipe& recipe) {
   const RecipeTraits& traits = traits_of(recipe);
   const bool squares = traits.square_activations &&
                        (recipe.square_activation_blocks || recipe.square_gradient_blocks);
-  return traits.fp32_scales() && traits.block == kernels::kBlock && !squares;
+  return traits.fp32_scales() && traits.block == 128 && !squares;
 }
 
 /// Where the pointer and dimension arrays of the grouped products live.

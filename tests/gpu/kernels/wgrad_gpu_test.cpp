@@ -12,24 +12,24 @@ namespace {
 
 using kernels::Fp8Format;
 using kernels::InputType;
-using wgrad_tests::Fill;
+using WgradValues = wgrad_tests::Values;
 using wgrad_tests::Operands;
 using wgrad_tests::Problem;
 
-std::size_t bytes_of(InputType type) { return type == InputType::Fp32 ? 4 : 2; }
+std::size_t gradient_bytes(InputType type) { return type == InputType::Fp32 ? 4 : 2; }
 
 /// The gradient as bytes, with what was there before.
-std::vector<std::uint8_t> before(const Problem& problem, InputType type) {
+std::vector<std::uint8_t> gradient_before(const Problem& problem, InputType type) {
   const std::size_t elements = wgrad_tests::gradient_elements(problem);
   std::vector<float> values(elements);
   for (std::size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i % 61) / 4.0F - 7.0F;
-  std::vector<std::uint8_t> bytes(elements * bytes_of(type));
+  std::vector<std::uint8_t> bytes(elements * gradient_bytes(type));
   kernels::round_run(values.data(), static_cast<std::int64_t>(elements), type, bytes.data(), 0);
   return bytes;
 }
 
-std::vector<float> widened(const std::vector<std::uint8_t>& bytes, InputType type) {
-  std::vector<float> values(bytes.size() / bytes_of(type));
+std::vector<float> gradient_values(const std::vector<std::uint8_t>& bytes, InputType type) {
+  std::vector<float> values(bytes.size() / gradient_bytes(type));
   kernels::widen_run(
       {.input = bytes.data(), .type = type, .count = static_cast<std::int64_t>(values.size())},
       values.data());
@@ -42,9 +42,9 @@ struct Formats {
 };
 
 /// Everything of one launch, on the device.
-class OnDevice {
+class WgradOnDevice {
  public:
-  OnDevice(const Problem& problem, const Operands& operands, const Formats& formats)
+  WgradOnDevice(const Problem& problem, const Operands& operands, const Formats& formats)
       : y_codes_(operands.y.codes),
         y_scales_(operands.y.scales),
         x_codes_(operands.x.codes),
@@ -83,9 +83,9 @@ class OnDevice {
   kernels::WgradBlockArgs args_;
 };
 
-std::vector<std::uint8_t> twin(const Problem& problem, const Operands& operands,
-                               const Formats& formats, std::vector<std::uint8_t> gradient,
-                               InputType type, bool accumulate) {
+std::vector<std::uint8_t> wgrad_twin(const Problem& problem, const Operands& operands,
+                                     const Formats& formats, std::vector<std::uint8_t> gradient,
+                                     InputType type, bool accumulate) {
   kernels::WgradBlockArgs args = operands.args(problem, formats.y, formats.x);
   args.gradient = gradient.data();
   args.type = type;
@@ -101,14 +101,14 @@ TEST_P(WgradGpu, EqualsTheTwinWhereSumsAreExact) {
   for (const Formats& formats :
        {Formats{}, Formats{.y = Fp8Format::E5m2}, Formats{.x = Fp8Format::E5m2},
         Formats{.y = Fp8Format::E5m2, .x = Fp8Format::E5m2}}) {
-    const Operands operands(problem, Fill::Exact, formats.y, formats.x);
-    OnDevice device(problem, operands, formats);
+    const Operands operands(problem, WgradValues::Exact, formats.y, formats.x);
+    WgradOnDevice device(problem, operands, formats);
     for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
       for (const bool accumulate : {false, true}) {
         SCOPED_TRACE(std::to_string(static_cast<int>(type)) + " += " + std::to_string(accumulate));
-        const std::vector<std::uint8_t> start = before(problem, type);
+        const std::vector<std::uint8_t> start = gradient_before(problem, type);
         ASSERT_EQ(device.run(start, type, accumulate),
-                  twin(problem, operands, formats, start, type, accumulate));
+                  wgrad_twin(problem, operands, formats, start, type, accumulate));
       }
     }
   }
@@ -117,14 +117,14 @@ TEST_P(WgradGpu, EqualsTheTwinWhereSumsAreExact) {
 TEST_P(WgradGpu, RandomValuesDifferByTheTensorCoresRoundingAlone) {
   const Problem& problem = GetParam();
   const Formats formats{.y = Fp8Format::E5m2};
-  const Operands operands(problem, Fill::Random, formats.y, formats.x);
-  OnDevice device(problem, operands, formats);
-  const std::vector<std::uint8_t> start = before(problem, InputType::Fp32);
+  const Operands operands(problem, WgradValues::Random, formats.y, formats.x);
+  WgradOnDevice device(problem, operands, formats);
+  const std::vector<std::uint8_t> start = gradient_before(problem, InputType::Fp32);
   const std::vector<std::uint8_t> found = device.run(start, InputType::Fp32, false);
   EXPECT_EQ(found, device.run(start, InputType::Fp32, false)) << "two launches differ";
-  const std::vector<float> values = widened(found, InputType::Fp32);
-  const std::vector<float> expected =
-      widened(twin(problem, operands, formats, start, InputType::Fp32, false), InputType::Fp32);
+  const std::vector<float> values = gradient_values(found, InputType::Fp32);
+  const std::vector<float> expected = gradient_values(
+      wgrad_twin(problem, operands, formats, start, InputType::Fp32, false), InputType::Fp32);
   double error = 0.0;
   double energy = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -138,13 +138,13 @@ TEST_P(WgradGpu, RandomValuesDifferByTheTensorCoresRoundingAlone) {
 
 TEST_P(WgradGpu, NansStayInTheirElements) {
   const Problem& problem = GetParam();
-  const Operands operands(problem, Fill::Wild, Fp8Format::E4m3, Fp8Format::E4m3);
-  OnDevice device(problem, operands, {});
-  const std::vector<std::uint8_t> start = before(problem, InputType::Fp32);
+  const Operands operands(problem, WgradValues::Wild, Fp8Format::E4m3, Fp8Format::E4m3);
+  WgradOnDevice device(problem, operands, {});
+  const std::vector<std::uint8_t> start = gradient_before(problem, InputType::Fp32);
   const std::vector<float> values =
-      widened(device.run(start, InputType::Fp32, false), InputType::Fp32);
-  const std::vector<float> expected =
-      widened(twin(problem, operands, {}, start, InputType::Fp32, false), InputType::Fp32);
+      gradient_values(device.run(start, InputType::Fp32, false), InputType::Fp32);
+  const std::vector<float> expected = gradient_values(
+      wgrad_twin(problem, operands, {}, start, InputType::Fp32, false), InputType::Fp32);
   for (std::size_t i = 0; i < values.size(); ++i) {
     ASSERT_EQ(std::isnan(values[i]), std::isnan(expected[i])) << "element " << i;
     ASSERT_EQ(std::isinf(values[i]), std::isinf(expected[i])) << "element " << i;
@@ -153,12 +153,12 @@ TEST_P(WgradGpu, NansStayInTheirElements) {
 
 TEST_P(WgradGpu, StampsCoverEveryTile) {
   const Problem& problem = GetParam();
-  const Operands operands(problem, Fill::Exact, Fp8Format::E4m3, Fp8Format::E4m3);
-  OnDevice device(problem, operands, {});
+  const Operands operands(problem, WgradValues::Exact, Fp8Format::E4m3, Fp8Format::E4m3);
+  WgradOnDevice device(problem, operands, {});
   const std::int64_t tiles = kernels::wgrad_block_tiles(device.args());
   const DeviceArray<std::uint8_t> buffer(std::vector<std::uint8_t>(
       static_cast<std::size_t>(tiles + 1) * sizeof(kernels::TileStamp), 0));
-  const std::vector<std::uint8_t> start = before(problem, InputType::Bf16);
+  const std::vector<std::uint8_t> start = gradient_before(problem, InputType::Bf16);
   const std::vector<std::uint8_t> plain = device.run(start, InputType::Bf16, false);
   EXPECT_EQ(plain, device.run(start, InputType::Bf16, false,
                               {reinterpret_cast<kernels::TileStamp*>(buffer.get()), tiles}));
@@ -183,8 +183,8 @@ class WgradGraph : public DeviceTest {};
 TEST_F(WgradGraph, ReplaysFollowNewSplits) {
   constexpr int kGroups = 8;
   Problem problem{.name = "", .splits = std::vector<std::int64_t>(kGroups, 64), .n = 208, .k = 144};
-  const Operands all(problem, Fill::Random, Fp8Format::E5m2, Fp8Format::E4m3);
-  OnDevice device(problem, all, {.y = Fp8Format::E5m2});
+  const Operands all(problem, WgradValues::Random, Fp8Format::E5m2, Fp8Format::E4m3);
+  WgradOnDevice device(problem, all, {.y = Fp8Format::E5m2});
   kernels::WgradBlockArgs args = device.args();
   DeviceArray<std::int64_t> row_offsets(all.row_offsets);
   DeviceArray<std::int64_t> first_columns(all.first_columns);
@@ -234,9 +234,9 @@ TEST_F(WgradGraph, ReplaysFollowNewSplits) {
 
 TEST_F(WgradGraph, RefusesWhatTheCopyEngineCannotAddress) {
   const Problem problem{.name = "", .splits = {64}, .n = 64, .k = 64};
-  const Operands operands(problem, Fill::Exact, Fp8Format::E4m3, Fp8Format::E4m3);
-  OnDevice device(problem, operands, {});
-  const DeviceArray<std::uint8_t> gradient(before(problem, InputType::Bf16));
+  const Operands operands(problem, WgradValues::Exact, Fp8Format::E4m3, Fp8Format::E4m3);
+  WgradOnDevice device(problem, operands, {});
+  const DeviceArray<std::uint8_t> gradient(gradient_before(problem, InputType::Bf16));
   kernels::WgradBlockArgs args = device.args();
   args.gradient = gradient.get();
   const auto refused = [](const kernels::WgradBlockArgs& wrong) {

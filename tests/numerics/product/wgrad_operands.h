@@ -15,7 +15,7 @@ namespace wgrad_tests {
 using kernels::Fp8Format;
 
 /// What the codes and scales are.
-enum class Fill {
+enum class Values {
   Exact,   // small integers and powers of two: every sum is exact in FP32, in any order
   Random,  // any finite code, any scale around 1
   Wild,    // also NaN codes, and scales of 0, infinity and NaN
@@ -59,7 +59,7 @@ struct Operands {
   Operand x;
 
   /// Everything that belongs to no row is a NaN, except the padding of each group, which is 0.
-  Operands(const Problem& problem, Fill fill, Fp8Format y_format, Fp8Format x_format,
+  Operands(const Problem& problem, Values fill, Fp8Format y_format, Fp8Format x_format,
            unsigned seed = 1) {
     std::int64_t blocks = 0;
     for (const std::int64_t rows : problem.splits) {
@@ -86,20 +86,20 @@ struct Operands {
   }
 
  private:
-  static std::uint8_t code(Fill fill, Fp8Format format, std::mt19937& random) {
-    if (fill == Fill::Exact) {
+  static std::uint8_t code(Values fill, Fp8Format format, std::mt19937& random) {
+    if (fill == Values::Exact) {
       const float value = static_cast<float>(static_cast<int>(random() % 7) - 3);
       return format == Fp8Format::E4m3 ? kernels::fp8_encode<Fp8Format::E4m3>(value)
                                        : kernels::fp8_encode<Fp8Format::E5m2>(value);
     }
-    if (fill == Fill::Wild && random() % 4096 == 0) return 0x7F;
+    if (fill == Values::Wild && random() % 4096 == 0) return 0x7F;
     // The magnitudes below half of the largest exponent: sums stay far from overflow.
     return static_cast<std::uint8_t>(random() % 0x58 | (random() % 2) << 7);
   }
 
-  static float scale(Fill fill, std::mt19937& random) {
-    if (fill == Fill::Exact) return static_cast<float>(1 << random() % 4) / 4.0F;
-    if (fill == Fill::Wild && random() % 64 == 0) {
+  static float scale(Values fill, std::mt19937& random) {
+    if (fill == Values::Exact) return static_cast<float>(1 << random() % 4) / 4.0F;
+    if (fill == Values::Wild && random() % 64 == 0) {
       constexpr float kOdd[] = {0.0F, std::numeric_limits<float>::infinity(),
                                 std::numeric_limits<float>::quiet_NaN(), 1e-40F};
       return kOdd[random() % 4];
@@ -107,7 +107,7 @@ struct Operands {
     return 0.5F + static_cast<float>(random() % 1000) / 1000.0F;
   }
 
-  Operand operand(std::int64_t lines, std::int64_t blocks, Fill fill, Fp8Format format,
+  Operand operand(std::int64_t lines, std::int64_t blocks, Values fill, Fp8Format format,
                   std::mt19937& random) const {
     constexpr std::uint8_t kNan = 0x7F;
     Operand made;

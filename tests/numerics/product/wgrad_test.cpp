@@ -40,7 +40,7 @@ TEST(WgradTwin, EqualsTheDefinitionWhereSumsAreExact) {
     for (const Fp8Format y_format : kFormats) {
       SCOPED_TRACE(problem.name);
       const Fp8Format x_format = Fp8Format::E4m3;
-      const Operands operands(problem, Fill::Exact, y_format, x_format);
+      const Operands operands(problem, Values::Exact, y_format, x_format);
       std::vector<float> gradient(gradient_elements(problem), 7.0F);
       kernels::WgradBlockArgs args = operands.args(problem, y_format, x_format);
       args.gradient = gradient.data();
@@ -60,7 +60,7 @@ TEST(WgradTwin, EqualsTheDefinitionWhereSumsAreExact) {
 
 TEST(WgradTwin, AddsToWhatIsThereAndRoundsOnce) {
   const Problem problem{.name = "", .splits = {40, 0, 130}, .n = 16, .k = 32};
-  const Operands operands(problem, Fill::Exact, Fp8Format::E5m2, Fp8Format::E4m3);
+  const Operands operands(problem, Values::Exact, Fp8Format::E5m2, Fp8Format::E4m3);
   kernels::WgradBlockArgs args = operands.args(problem, Fp8Format::E5m2, Fp8Format::E4m3);
   args.accumulate = true;
   for (const kernels::InputType type :
