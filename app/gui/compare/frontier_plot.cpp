@@ -96,6 +96,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                   .across = {point.time.p5, point.time.p95},
                   .name = made_.names[i],
                   .strong = point.frontier != FrontierPlace::Off,
+                  .joined = has_shortest_median(point, made_.points),
                   .hollow = several && point.frontier != FrontierPlace::On,
                   .id = fmt::format("frontier.point.{}", i),
                   .value = std::string(
@@ -212,8 +213,6 @@ void FrontierView::draw_choices(const PanelContext& context, float sweeps, float
     if (controls::combo(context, "frontier.sweep", "", index, sweeps_.titles,
                         {.width = sweeps - theme.px(2 * kGap)})) {
       shown_ = sweeps_.groups[static_cast<std::size_t>(index)].id;
-      view_ = {};
-      table_.selected = -1;
     }
     ImGui::SameLine(0, theme.px(kGap));
   }

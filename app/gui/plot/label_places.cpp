@@ -52,14 +52,14 @@ void LabelPlaces::reserve(ImVec2 at, ImVec2 size) {
   mark(cells_of(at, ImVec2(at.x + size.x, at.y + size.y)), kLabel);
 }
 
-bool LabelPlaces::belongs_to(ImVec2 point, ImVec2 at, ImVec2 size) const {
+bool LabelPlaces::belongs_to(ImVec2 point, ImVec2 at, ImVec2 size, float near) const {
   const auto distance = [&](ImVec2 from) {
     const float x = from.x - std::clamp(from.x, at.x, at.x + size.x);
     const float y = from.y - std::clamp(from.y, at.y, at.y + size.y);
     return std::hypot(x, y);
   };
   // Of two that coincide, either may have it.
-  const float own = distance(point) - 0.5F * kCell;
+  const float own = std::min(distance(point) - 0.5F * kCell, near);
   return std::ranges::none_of(points_, [&](ImVec2 other) { return distance(other) < own; });
 }
 
@@ -148,12 +148,17 @@ std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
 }
 
 std::optional<LabelPlaces::Joined> LabelPlaces::joined_to(ImVec2 at, ImVec2 size, Reach reach) {
-  if (const auto clear = joined_over(at, size, reach, false)) return clear;
-  return joined_over(at, size, reach, true);
+  // Where every place is nearer to another point, one apart from it is read by its line.
+  for (const float near : {std::numeric_limits<float>::infinity(), 2.0F * reach.least, 0.0F}) {
+    for (const bool over_data : {false, true}) {
+      if (auto joined = joined_where(at, size, reach, {over_data, near})) return joined;
+    }
+  }
+  return std::nullopt;
 }
 
-std::optional<LabelPlaces::Joined> LabelPlaces::joined_over(ImVec2 at, ImVec2 size, Reach reach,
-                                                            bool over_data) {
+std::optional<LabelPlaces::Joined> LabelPlaces::joined_where(ImVec2 at, ImVec2 size, Reach reach,
+                                                             Allowed allowed) {
   constexpr int kDirections = 16;
   constexpr float kStep = 4.0F * kCell;
   // The label's corner or the middle of its edge lies in that direction.
@@ -165,9 +170,14 @@ std::optional<LabelPlaces::Joined> LabelPlaces::joined_over(ImVec2 at, ImVec2 si
       const float angle = 6.2831853F * static_cast<float>(i) / kDirections;
       const ImVec2 way(std::cos(angle), std::sin(angle));
       const ImVec2 end(at.x + away * way.x, at.y + away * way.y);
-      const ImVec2 low(end.x - before(way.x, size.x), end.y - before(way.y, size.y));
+      ImVec2 low(end.x - before(way.x, size.x), end.y - before(way.y, size.y));
+      // Above and below the point it may move along the line's end to stay inside.
+      if (std::abs(way.y) > 0.3F && size.x < max_.x - min_.x) {
+        low.x = std::clamp(std::clamp(low.x, min_.x, max_.x - size.x), end.x - size.x, end.x);
+      }
       const int under = covered(low, size);
-      if (under < 0 || under >= (over_data ? kLabelCost : 1)) continue;
+      if (under < 0 || under >= (allowed.over_data ? kLabelCost : 1)) continue;
+      if (!belongs_to(at, low, size, allowed.near)) continue;
       // Close to the points, the lines of two that nearly coincide may touch.
       const ImVec2 start(at.x + 0.5F * reach.least * way.x, at.y + 0.5F * reach.least * way.y);
       bool crosses = false;

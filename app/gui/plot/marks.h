@@ -35,9 +35,10 @@ struct Line {
 struct Dot {
   Point at{};
   ImU32 color = 0;
-  Range across{};      // whisker along x; empty = none
-  std::string name{};  // beside the dot
-  bool strong = true;  // its name is placed before those of weaker dots, which are dim
+  Range across{};       // whisker along x; empty = none
+  std::string name{};   // beside the dot
+  bool strong = true;   // its name is placed before those of weaker dots, which are dim
+  bool joined = false;  // a name without room beside the dot is joined to it by a line
   bool hollow = false;
   std::string id{};  // of its control, and with ".name" of its name's; empty = none
   std::string value{};
@@ -49,8 +50,6 @@ struct Dots {
   float reach = 14.0F;  // the mouse finds a dot from this far
   ImU32 rim = 0;
   int selected = -1;  // has a ring, as the one under the mouse
-  bool all_named =
-      false;  // one without room beside its dot is joined to it by a line, if there is room
 };
 
 /// One bar per item at 0, 1, 2, ... or several side by side, with whiskers and, on a second scale,
@@ -89,6 +88,7 @@ struct Spans {
   std::vector<Range> ranges{};
   ImU32 color = 0;
   Kind kind = Kind::Filled;
+  std::string name{};  // of those at the foot: shown with a piece of the band before it
 };
 
 using Mark = std::variant<Spans, Bars, Line, Rule, Dots>;
