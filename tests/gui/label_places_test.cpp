@@ -152,6 +152,24 @@ TEST(LabelPlaces, AJoinedNameIsNearerToItsOwnPointEvenOverData) {
   EXPECT_LE(joined->end.x, joined->at.x + kSize.x + 0.5F) << "the line ends at its label";
 }
 
+TEST(LabelPlaces, ALineToANamePassesNoOtherPoint) {
+  LabelPlaces places(kMin, kMax);
+  const ImVec2 own{200, 100};
+  const ImVec2 other{230, 100};
+  // Room only to the right, beyond the other point, or elsewhere below and above it.
+  places.keep_free(other, 4);
+  places.keep_free(own, 4);
+  for (int i = 0; i < 4; ++i) {
+    const auto joined = places.joined_to(own, kSize, {.least = 36, .most = 90});
+    if (!joined) break;
+    for (float share = 0.2F; share <= 1.0F; share += 0.02F) {
+      const float x = own.x + share * (joined->end.x - own.x);
+      const float y = own.y + share * (joined->end.y - own.y);
+      EXPECT_GT(std::hypot(x - other.x, y - other.y), 3.9F) << i;
+    }
+  }
+}
+
 TEST(LabelPlaces, WhereNoPlaceIsNearerToItsPointANameIsApartFromTheOthers) {
   LabelPlaces places(kMin, kMax);
   const ImVec2 own{300, 100};

@@ -86,7 +86,8 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
            : place == FrontierPlace::Undecided ? theme.colors.warn
                                                : theme.colors.accent;
   };
-  plot::Dots dots{.selected = table_.selected};
+  // Of a large sweep, many points on the frontier are close together.
+  plot::Dots dots{.leader = 220.0F, .selected = table_.selected};
   for (std::size_t i = 0; i < made_.points.size(); ++i) {
     const SweepPoint& point = made_.points[i];
     const double snr = snr_of(point, choice);

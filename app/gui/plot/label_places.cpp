@@ -11,6 +11,8 @@ namespace {
 constexpr float kCell = 2.0F;  // pixels
 constexpr std::uint8_t kData = 1;
 constexpr std::uint8_t kLabel = 2;
+constexpr std::uint8_t kLeader = 3;  // the line from a point to its name
+constexpr float kNearly = 4.0F;      // pixels: two that are as close as this are seen as one
 constexpr std::size_t kMostPoints = 256;
 constexpr int kLabelCost = 10000;  // more than a label has cells: any amount of data is better
 
@@ -61,6 +63,20 @@ bool LabelPlaces::belongs_to(ImVec2 point, ImVec2 at, ImVec2 size, float near) c
   // Of two that coincide, either may have it.
   const float own = std::min(distance(point) - 0.5F * kCell, near);
   return std::ranges::none_of(points_, [&](ImVec2 other) { return distance(other) < own; });
+}
+
+/// A line through another point would seem to come from that one.
+bool LabelPlaces::passes_another(ImVec2 point, ImVec2 from, ImVec2 to) const {
+  const ImVec2 along(to.x - from.x, to.y - from.y);
+  const float squared = along.x * along.x + along.y * along.y;
+  return std::ranges::any_of(points_, [&](ImVec2 other) {
+    const ImVec2 way(other.x - from.x, other.y - from.y);
+    const float share = squared > 0.0F
+                            ? std::clamp((way.x * along.x + way.y * along.y) / squared, 0.0F, 1.0F)
+                            : 0.0F;
+    const bool beside = std::hypot(other.x - point.x, other.y - point.y) < kNearly;
+    return !beside && std::hypot(way.x - share * along.x, way.y - share * along.y) < kNearly;
+  });
 }
 
 void LabelPlaces::keep_free(ImVec2 at, float radius) {
@@ -117,7 +133,9 @@ int LabelPlaces::covered(ImVec2 at, ImVec2 size) const {
     const auto end_of_row = begin + std::min(cells.right, columns_ - 1) + 1;
     count += static_cast<int>(std::count(begin + cells.left, end_of_row, kData));
     count += kLabelCost * static_cast<int>(std::min<std::ptrdiff_t>(
-                              std::count(begin + cells.left, end_of_row, kLabel), 1000));
+                              std::count_if(begin + cells.left, end_of_row,
+                                            [](std::uint8_t cell) { return cell >= kLabel; }),
+                              1000));
   }
   return count;
 }
@@ -148,10 +166,16 @@ std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
 }
 
 std::optional<LabelPlaces::Joined> LabelPlaces::joined_to(ImVec2 at, ImVec2 size, Reach reach) {
-  // Where every place is nearer to another point, one apart from it is read by its line.
-  for (const float near : {std::numeric_limits<float>::infinity(), 2.0F * reach.least, 0.0F}) {
+  // Where every place is nearer to another point, one apart from it is read by its line, which
+  // crosses another or passes over a point only where those are all around.
+  constexpr float kAnyDistance = std::numeric_limits<float>::infinity();
+  const float apart = 2.0F * reach.least;
+  for (const Allowed level : {Allowed{.near = kAnyDistance}, Allowed{.near = apart},
+                              Allowed{.near = apart, .crossing = true}, Allowed{}}) {
     for (const bool over_data : {false, true}) {
-      if (auto joined = joined_where(at, size, reach, {over_data, near})) return joined;
+      Allowed allowed = level;
+      allowed.over_data = over_data;
+      if (auto joined = joined_where(at, size, reach, allowed)) return joined;
     }
   }
   return std::nullopt;
@@ -181,10 +205,12 @@ std::optional<LabelPlaces::Joined> LabelPlaces::joined_where(ImVec2 at, ImVec2 s
       // Close to the points, the lines of two that nearly coincide may touch.
       const ImVec2 start(at.x + 0.5F * reach.least * way.x, at.y + 0.5F * reach.least * way.y);
       bool crosses = false;
-      for_each_cell(start, end, [&](std::uint8_t cell) { crosses = crosses || cell == kLabel; });
-      if (crosses) continue;
+      for_each_cell(start, end, [&](std::uint8_t cell) {
+        crosses = crosses || cell == kLabel || (cell == kLeader && !allowed.crossing);
+      });
+      if (crosses || (!allowed.crossing && passes_another(at, start, end))) continue;
       reserve(low, size);
-      for_each_cell(start, end, [](std::uint8_t& cell) { cell = kLabel; });
+      for_each_cell(start, end, [](std::uint8_t& cell) { cell = kLeader; });
       return Joined{.at = low, .end = end, .clear = under == 0};
     }
   }

@@ -13,11 +13,11 @@
 namespace app::plot {
 namespace {
 
-constexpr float kFoot = 3.0F;            // height of a band at the foot
-constexpr float kLineChip = 18.0F;       // the piece of a line before its name
-constexpr double kWideBars = 6.0;        // pixels from one to the next, from which shares are gaps
-constexpr double kLeastBars = 2.0;       // with a gap of one
-constexpr float kLongestLeader = 72.0F;  // from a dot to its name
+constexpr float kFoot = 3.0F;          // height of a band at the foot
+constexpr float kLineChip = 18.0F;     // the piece of a line before its name
+constexpr float kUsualLeader = 72.0F;  // from a dot to its name, where that is enough
+constexpr double kWideBars = 6.0;      // pixels from one to the next, from which shares are gaps
+constexpr double kLeastBars = 2.0;     // with a gap of one
 
 bool somewhere(Point point) { return std::isfinite(point.x) && std::isfinite(point.y); }
 
@@ -303,9 +303,10 @@ class Pen {
   /// Beside its dot, or joined to it by a line; a name without such a place is left out, because
   /// elsewhere it would seem to be another dot's. Its read-out has it.
   void name(const Dots& dots) {
-    for (const bool strong : {true, false}) {
+    const auto rank = [](const Dot& dot) { return dot.joined ? 0 : dot.strong ? 1 : 2; };
+    for (int now = 0; now <= 2; ++now) {
       for (const Dot& dot : dots.dots) {
-        if (dot.strong == strong && !dot.name.empty() && somewhere(dot.at)) name(dots, dot);
+        if (rank(dot) == now && !dot.name.empty() && somewhere(dot.at)) name(dots, dot);
       }
     }
   }
@@ -318,8 +319,12 @@ class Pen {
     bool clear = true;
     if (!beside && dot.joined) {
       const float least = theme_.px(dots.radius + 8);
-      if (const auto joined =
-              places_->joined_to(from, size, {.least = least, .most = theme_.px(kLongestLeader)})) {
+      auto joined =
+          places_->joined_to(from, size, {.least = least, .most = theme_.px(kUsualLeader)});
+      if (!joined && dots.leader > kUsualLeader) {
+        joined = places_->joined_to(from, size, {.least = least, .most = theme_.px(dots.leader)});
+      }
+      if (joined) {
         draw_->AddLine(from, joined->end, dot.color);
         at = joined->at;
         clear = joined->clear;

@@ -38,7 +38,7 @@ struct Dot {
   Range across{};       // whisker along x; empty = none
   std::string name{};   // beside the dot
   bool strong = true;   // its name is placed before those of weaker dots, which are dim
-  bool joined = false;  // a name without room beside the dot is joined to it by a line
+  bool joined = false;  // its name is placed first, without room beside it at the end of a line
   bool hollow = false;
   std::string id{};  // of its control, and with ".name" of its name's; empty = none
   std::string value{};
@@ -48,6 +48,7 @@ struct Dots {
   std::vector<Dot> dots{};
   float radius = 4.0F;  // pixels at scale 1, as `reach`
   float reach = 14.0F;  // the mouse finds a dot from this far
+  float leader = 0.0F;  // the longest line from a dot to its name; 0 = as usual
   ImU32 rim = 0;
   int selected = -1;  // has a ring, as the one under the mouse
 };
