@@ -272,6 +272,32 @@ def test_a_second_recording_can_be_compared(open_window, program, tmp_path):
     assert not window.state()["from_file"]
 
 
+def test_what_the_pages_buttons_do_without_a_choice_is_found_by_name(open_window):
+    window = open_window(str(SAMPLE), "--no-worker")
+    window.wait("the recording", lambda m: m["state"]["from_file"])
+
+    def first_found(words):
+        window.key("ctrl+shift+p")
+        window.wait("the palette", shown("palette.filter"))
+        window.xdotool("type", "--delay", 30, words)
+        window.wait("the words", lambda m: value(window, "palette").startswith(f"typed={words};"))
+        window.settle()
+        return next(c for c in window.map()["controls"]
+                    if c["id"].startswith("palette.") and "row=0;" in c["value"])["id"]
+
+    assert first_found("prove the findings") == "palette.doctor.prove"
+    assert "enabled=false" in value(window, "palette.doctor.prove"), "there is no worker"
+    window.press("Escape")
+    assert first_found("second recording") == "palette.compare.open"
+    window.press("Return")
+    window.wait("the dialog", shown("file.path"))
+    window.press("Escape")
+    window.wait("no dialog", lambda m: not shown("file.path")(m))
+    assert first_found("back to my runs") == "palette.run.back_to_live"
+    window.press("Return")
+    window.wait("this window's runs", lambda m: not m["state"]["from_file"])
+
+
 def test_a_second_recording_stands_beside_the_recorded_run_on_screen(open_window, program, tmp_path):
     """Not beside a run that the worker has made meanwhile, which nobody asked for."""
     for name, recipe in (("first", "fp8-block"), ("other", "bf16")):

@@ -193,6 +193,8 @@ std::optional<LabelPlaces::Joined> LabelPlaces::joined_where(ImVec2 at, ImVec2 s
     for (int i = 0; i < kDirections; ++i) {
       const float angle = 6.2831853F * static_cast<float>(i) / kDirections;
       const ImVec2 way(std::cos(angle), std::sin(angle));
+      // A level line over other points would seem to join those, as whiskers do.
+      if (allowed.crossing && std::abs(way.y) < 0.3F) continue;
       const ImVec2 end(at.x + away * way.x, at.y + away * way.y);
       ImVec2 low(end.x - before(way.x, size.x), end.y - before(way.y, size.y));
       // Above and below the point it may move along the line's end to stay inside.
