@@ -123,7 +123,7 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
           .title = snr_ ? fmt::format("Per expert: SNR of {}", kProducts.at(backward ? product : 0))
                         : "Per expert: time",
           .question = "How does each expert change from A to B?",
-          .note = snr_    ? comparison.no_snr_difference.empty() ? "SNR of B minus SNR of A" : ""
+          .note = snr_    ? comparison.no_snr_difference.empty() ? "B minus A" : ""
                   : timed ? verdicts_note(comparison)
                           : "",
           .measured = "Time by " + (timed ? comparison.expert_method : std::string("no method")) +

@@ -173,13 +173,15 @@ CardTable FrontierView::table() {
       .id = "##frontier.table", .drawn = &made_.table, .generation = generation_, .state = &table_};
 }
 
-CardSpec FrontierView::points_card(const PanelContext& context) {
+CardSpec FrontierView::points_card(const PanelContext& context, const Area& area) {
   const auto on_frontier =
       std::ranges::count(made_.points, FrontierPlace::On, &SweepPoint::frontier);
   const auto undecided =
       std::ranges::count(made_.points, FrontierPlace::Undecided, &SweepPoint::frontier);
   const float snr = context.theme.px(190);
-  const float sweeps = sweeps_.groups.size() > 1 ? context.theme.px(200) : 0.0F;
+  const float wide =
+      std::min(context.theme.px(320), std::max(context.theme.px(200), 0.3F * area.size.x));
+  const float sweeps = sweeps_.groups.size() > 1 ? wide : 0.0F;
   return {
       .id = "frontier.card",
       .title = "Accuracy against time",

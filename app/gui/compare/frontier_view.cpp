@@ -380,7 +380,7 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
   }
   board_.draw(context, cards,
               {.id = "frontier.cards", .parts = {{0.64F, theme.px(180)}, {0.36F, theme.px(110)}}},
-              {[&](const Area&) { return points_card(context); },
+              {[&](const Area& room) { return points_card(context, room); },
                [&](const Area&) { return table_card(); }});
   return draw_menu(context);
 }

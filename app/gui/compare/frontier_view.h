@@ -82,7 +82,7 @@ class FrontierView {
   const std::string& running_name(const BatchStatus& batch);
   // frontier_plot.cpp
   CardTable table();
-  CardSpec points_card(const PanelContext& context);
+  CardSpec points_card(const PanelContext& context, const Area& area);
   CardSpec table_card();
   void draw_choices(const PanelContext& context, float sweeps, float snr);
   void draw_scatter(const PanelContext& context, ImVec2 size);
