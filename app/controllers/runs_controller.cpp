@@ -147,18 +147,21 @@ void RunsController::keep_comparison() {
 
 void RunsController::start(const SweepOrder& order) {
   if (!may_load(order.base.cublaslt_library, order)) return;
-  // As for a run: the next result is a live one.
-  state.back_to_live();
   batches_.start(order, link.hello());
-  batches_.step(link);
+  step_started_batch();
 }
 
 void RunsController::start(const InterleavedOrder& order) {
   if (!may_load(order.a.cublaslt_library, order) || !may_load(order.b.cublaslt_library, order)) {
     return;
   }
-  state.back_to_live();
   batches_.start(order, link.hello());
+  step_started_batch();
+}
+
+void RunsController::step_started_batch() {
+  if (!batches_.running()) return;  // refused: the recording stays, and the page says why
+  state.back_to_live();             // as for a run: the next result is a live one
   batches_.step(link);
 }
 

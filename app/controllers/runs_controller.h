@@ -113,6 +113,7 @@ class RunsController {
   void frame_drawn();
 
  private:
+  void step_started_batch();
   /// A file that was opened and whose header no worker has read yet.
   struct Opening {
     UseTensor file;
