@@ -279,6 +279,13 @@ const std::string& SideNames::of(const CompareSide& a, const CompareSide& b) {
   return words_;
 }
 
+std::optional<PageComparison> ComparePanel::compared() const {
+  if (part_ != 0 || !sides_.ready()) return std::nullopt;
+  const CompareSide& a = sides_.a();
+  const CompareSide& b = sides_.b();
+  return PageComparison{.a = a.title, .b = b.title, .runs_a = a.runs, .runs_b = b.runs};
+}
+
 void ComparePanel::draw_page(const PanelContext& context, const Area& area) {
   switch (page_) {
     case 0:
