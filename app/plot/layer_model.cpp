@@ -442,13 +442,13 @@ std::string memory_sentence(const std::vector<RecipeMemory>& memories, bool has_
   const auto own = std::ranges::find(memories, true, &RecipeMemory::chosen);
   const auto plain = std::ranges::find(memories, false, &RecipeMemory::quantizes);
   if (own == memories.end() || plain == memories.end() || own->activations() == 0) return {};
-  const std::string kept =
-      has_backward
-          ? fmt::format("{} keeps {} of activations", own->name, bytes_of(own->activations()))
-          : fmt::format(
-                "This step is forward only and keeps nothing. For a backward pass {} would "
-                "keep {} of activations",
-                own->name, bytes_of(own->activations()));
+  const std::string bytes = bytes_of(own->activations());
+  if (!has_backward) {
+    return fmt::format(
+        "This step keeps nothing; with a backward pass {} would keep {} of activations.", own->name,
+        bytes);
+  }
+  const std::string kept = fmt::format("{} keeps {} of activations", own->name, bytes);
   if (own == plain) return kept + ".";
   return fmt::format(
       "{}, {:.2f}x less than {}; second copies of weights: {}.", kept,

@@ -394,6 +394,11 @@ void RecipesView::draw_arithmetic(const PanelContext& context, const Area& area)
       fmt::format("x = {}[{}, {}] = {}", operand_ == 0 ? "X" : "W", row, column, original);
   plot::draw_text(draw, font, at, theme.colors.text, all);
   float y = at.y + line;
+  float names = theme.px(98);
+  for (const RecipeOverlay& one : overlays) {
+    names = std::max(names, plot::text_size(theme.fonts.label, one.name).x + theme.px(kGap));
+  }
+  names = std::min(names, 0.42F * area.size.x);  // the arithmetic needs the rest
   for (std::size_t i = 0; i < overlays.size(); ++i) {
     const ElementReading reading =
         read_element(overlays[i], sample_.picked_row, sample_.picked_column);
@@ -415,7 +420,7 @@ void RecipesView::draw_arithmetic(const PanelContext& context, const Area& area)
     draw->AddRectFilled(ImVec2(low.x, y + theme.px(3)),
                         ImVec2(low.x + theme.px(8), y + theme.px(11)), overlays[i].color,
                         theme.px(1));
-    const float left = low.x + theme.px(110);
+    const float left = low.x + theme.px(12) + names;
     plot::draw_text(draw, theme.fonts.label, ImVec2(low.x + theme.px(12), y),
                     i == cell_recipe_ ? theme.colors.text : theme.colors.dim_text,
                     plot::fitted(theme.fonts.label, overlays[i].name, left - low.x - theme.px(14)));
