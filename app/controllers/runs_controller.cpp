@@ -361,12 +361,9 @@ bool RunsController::tick() {
     link.inspect_file(*dump_->next());
   }
   send_next_comparison();
-  // The question was about another request.
+  // The question was about another request, or the error.
   if (long_run_ && long_run_->request != state.requested) long_run_.reset();
-  // So was the error.
-  if (!state.comparison_error.empty() && compared_from_ != state.shown_request()) {
-    state.comparison_error.clear();
-  }
+  if (compared_from_ != state.shown_request()) state.comparison_error.clear();
   bool changed = step_batches() || !events.empty();
   if (automatic && !link.automatic) {
     notices_.add(Severity::Bad,
@@ -456,11 +453,8 @@ void RunsController::take(RunError&& error) {
   link.answered(error.id);
   if (batches_.take_error(error.id, error.error, link)) return;
   if (error.error.code == engine::ErrorCode::Cancelled) return;
-  if (link.order_of<engine::ComparisonRequest>(error.id)) {
-    state.comparison_error = in_rail_words(error.error.message);
-  } else {
-    state.last_error = error.error.message;
-  }
+  (link.order_of<engine::ComparisonRequest>(error.id) ? state.comparison_error : state.last_error) =
+      in_rail_words(error.error.message);
 }
 
 void RunsController::take(LogReport&& line) {

@@ -150,6 +150,24 @@ def test_elements_with_their_arithmetic(open_window):
         c["id"] == "recipes.cells" and c["value"].startswith("row=17;") for c in m["controls"]))
 
 
+def test_an_error_goes_with_the_request_that_it_was_about(open_window, tmp_path):
+    request = tmp_path / "request.json"
+    request.write_text('{"shape":{"num_experts":2,"rows":64,"n":64,"k":128},'
+                       '"activations":{"file":{"path":"%s"}}}' % (tmp_path / "none.npy"))
+    window = open_window("--request", str(request))
+    window.wait_for_link("responsive")
+    window.key("ctrl+2")
+    window.settle()
+    window.click("numerics.part.1")
+    window.settle()
+    window.click("recipes.compare")
+    window.wait("the error", lambda m: "none.npy" in m["state"]["comparison_error"])
+    assert "none.npy" in value(window, "recipes.status")
+    window.click("recipe.format.1")
+    window.wait("no error", lambda m: not m["state"]["comparison_error"])
+    assert "none.npy" not in value(window, "recipes.status")
+
+
 def test_live_compares_again_when_the_request_changes(open_window):
     window = open_window()
     compare(window)
