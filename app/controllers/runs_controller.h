@@ -156,6 +156,7 @@ class RunsController {
   /// Sent at once, it would supersede the run in progress: it waits for it.
   std::optional<engine::ComparisonRequest> next_comparison_;
   engine::ComparisonRequest asked_comparison_;
+  engine::RunRequest compared_from_;  // on screen when the newest comparison was ordered
   std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
   bool greeted_ = false;

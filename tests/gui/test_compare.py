@@ -48,6 +48,37 @@ def open_pair(open_window, program, tmp_path):
     return window
 
 
+def test_what_is_compared_on_screen_is_on_the_shared_page(open_window, program, tmp_path):
+    window = open_pair(open_window, program, tmp_path)
+
+    def share(name):
+        window.click("top.share")
+        window.wait("the dialog", shown("file.path"))
+        window.click("file.path")
+        window.key("ctrl+a")
+        window.xdotool("type", "--delay", 15, str(tmp_path / name))
+        window.wait("the path", lambda m: any(
+            c["id"] == "file.path" and c["value"] == str(tmp_path / name) for c in m["controls"]))
+        window.settle()
+        window.click("file.accept")
+        window.wait("word of the page", lambda m: any(
+            c["id"].startswith("notice.") and c["value"] == f"Exported: {tmp_path / name}" for c in m["controls"]))
+        window.settle()
+        return (tmp_path / name).read_text(encoding="utf-8")
+
+    verdict = re.match("B is [a-z]+", value(window, "compare.verdict"))
+    page = share("compared.html")
+    assert 'A against B, 2 runs</h2>' in page
+    section = page[page.rindex("A against B, 2 runs</h2>"):]
+    assert verdict is None or verdict.group() in section
+    assert "recipe.scaling" in section and "fp8-block" in section and "bf16" in section
+    # Another page of the window compares nothing.
+    window.key("ctrl+1")
+    window.wait("the runs' page", lambda m: m["state"]["page"] == "performance")
+    window.settle()
+    assert "A against B" not in share("runs.html")
+
+
 def test_kept_weights_say_from_how_many_micro_batches_on(open_window, program, tmp_path):
     path = tmp_path / "layers.session"
     with open(tmp_path / "log.jsonl", "w") as file:

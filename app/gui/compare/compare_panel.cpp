@@ -296,6 +296,13 @@ const SideNames::Pair& SideNames::of(const CompareSide& a, const CompareSide& b)
   return names_;
 }
 
+std::optional<PageComparison> ComparePanel::compared() const {
+  if (part_ != 0 || !sides_.ready()) return std::nullopt;
+  const CompareSide& a = sides_.a();
+  const CompareSide& b = sides_.b();
+  return PageComparison{.a = a.title, .b = b.title, .runs_a = a.runs, .runs_b = b.runs};
+}
+
 void ComparePanel::draw_page(const PanelContext& context, const Area& area) {
   switch (page_) {
     case 0:

@@ -35,6 +35,7 @@ class ComparePanel : public PagePanel {
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override { return model_.tick(); }
   std::optional<PageSubject> subject() const override;
+  std::optional<PageComparison> compared() const override;
   bool close_front() override { return part_ == 0 ? board_.restore() : frontier_.close_front(); }
 
  private:
