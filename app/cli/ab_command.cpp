@@ -61,13 +61,27 @@ struct Subject {
   std::string shared;  // what both sides have
   DifferenceSides sides;
   const engine::DeviceFacts* device;
+  // Of a side that names nothing, why it is what it is; else empty.
+  std::string unnamed_a;
+  std::string unnamed_b;
 };
 
-Subject subject_of(const profiling::RecordedRun& a, const profiling::RecordedRun& b) {
+/// A side without a setting of its own has what both share, which are mostly defaults that nobody
+/// has typed.
+std::string unnamed(const char* option, const std::vector<std::string>& words) {
+  return words.empty()
+             ? fmt::format(" (as set for both sides or by default: {} is not given)", option)
+             : std::string();
+}
+
+Subject subject_of(const AbOptions& options, const profiling::RecordedRun& a,
+                   const profiling::RecordedRun& b) {
   const engine::RunRequest* requests[] = {&a.request, &b.request};
   return {.shared = shared_summary_of(requests),
           .sides = difference_sides(a.request, b.request),
-          .device = &a.result.device};
+          .device = &a.result.device,
+          .unnamed_a = unnamed("--a", options.a),
+          .unnamed_b = unnamed("--b", options.b)};
 }
 
 void print_text(const Subject& subject, const RunComparison& comparison,
@@ -77,8 +91,8 @@ void print_text(const Subject& subject, const RunComparison& comparison,
   if (subject.sides.a.empty()) {
     document.fact("A and B", "the same request");
   } else {
-    document.fact("A", subject.sides.a);
-    document.fact("B", subject.sides.b);
+    document.fact("A", subject.sides.a + subject.unnamed_a);
+    document.fact("B", subject.sides.b + subject.unnamed_b);
   }
   document.append(difference_document(comparison, settings));
   print_document(document);
@@ -197,7 +211,7 @@ int measure_both(const AbOptions& options) {
   }
   const RunComparison comparison = compare_runs(a, b, engine::Product::Fprop);
   const profiling::SettingsDifference settings = settings_difference(*a.front(), *b.front());
-  const Subject subject = subject_of(*a.front(), *b.front());
+  const Subject subject = subject_of(options, *a.front(), *b.front());
   if (options.csv) {
     print("{}", csv_text(comparison_table(comparison, settings)));
   } else if (options.json) {

@@ -9,11 +9,13 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <string_view>
 
 #include "app/cli/arguments.h"
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
+#include "app/cli/file_readers.h"
 #include "app/cli/report_files.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
@@ -67,6 +69,8 @@ int exit_code_of(const profiling::DoctorReport& report) {
 }
 
 namespace {
+
+constexpr std::string_view kSnapshot = "snapshot";
 
 struct DoctorOptions {
   RequestOptions request;
@@ -145,9 +149,14 @@ void name_subjects(std::vector<profiling::OpenedSnapshot>& snapshots) {
 }
 
 /// Every snapshot of a file, without a worker and without a GPU.
-int examine_file(const DoctorOptions& options) {
+int examine_file(const CLI::App& command, const DoctorOptions& options) {
   auto snapshots = profiling::open_snapshot(options.snapshot);
-  if (!snapshots.ok()) return could_not_run(snapshots.error());
+  if (!snapshots.ok()) {
+    // A word without an option is taken for a file: it may be a mistyped "gallery".
+    engine::Error why = snapshots.error();
+    why.message += way_out(command, options.snapshot, kSnapshot);
+    return could_not_run(why);
+  }
   warn_if_incomplete(options.snapshot, snapshots.value().front().doubt);
   const bool one_file = !options.files.report.empty() || !options.files.record.empty();
   if (one_file && snapshots.value().size() > 1) {
@@ -167,11 +176,11 @@ int examine_file(const DoctorOptions& options) {
   return code;
 }
 
-int examine(const DoctorOptions& options) {
+int examine(const CLI::App& command, const DoctorOptions& options) {
   if (options.list) return list_cases();
   if (engine::Status files = options.files.check(); !files.ok())
     return could_not_run(files.error());
-  if (!options.snapshot.empty()) return examine_file(options);
+  if (!options.snapshot.empty()) return examine_file(command, options);
   const engine::Result<DoctorSubject> subject = subject_of(options);
   if (!subject.ok()) return could_not_run(subject.error());
   const auto facts = shipped_facts();
@@ -262,7 +271,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
   command.add_flag("--healthy", options->healthy, "The case's healthy twin")->needs(hazard);
   CLI::Option* snapshot =
       command
-          .add_option("--snapshot", options->snapshot,
+          .add_option(fmt::format("file,--{}", kSnapshot), options->snapshot,
                       "Examine the graphs in a recording or in a file of cudaGraphDebugDotPrint: "
                       "what a recorded visit has proved, else what the rules find; needs no GPU")
           ->option_text("FILE")
@@ -301,7 +310,8 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
   add_fetch_command(command, chosen);
   command.callback([options, &command, &chosen] {
     // One of its subcommands may have been chosen already.
-    if (command.get_subcommands().empty()) chosen = [options] { return examine(*options); };
+    if (command.get_subcommands().empty())
+      chosen = [options, &command] { return examine(command, *options); };
   });
 }
 

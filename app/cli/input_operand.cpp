@@ -70,7 +70,8 @@ engine::Result<int> count_splits(const std::string& path) {
 void InputOperand::add_to(CLI::App& command, Need need) {
   CLI::Option* const input =
       command
-          .add_option("--input", file, "Tensor: the rows of all experts, one expert after another")
+          .add_option("file,--input", file,
+                      "Tensor: the rows of all experts, one expert after another")
           ->option_text("FILE")
           ->check(existing_file());
   CLI::Option* const name =

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/cli/file_readers.h"
 #include "app/cli/help_formatter.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
@@ -86,17 +87,6 @@ bool means_open(const CLI::App& program, const std::vector<std::string>& argumen
   return std::filesystem::exists(first, error);
 }
 
-/// Also those of its groups, which are nested commands without a name.
-std::vector<const CLI::Option*> options_of(const CLI::App& command) {
-  std::vector<const CLI::Option*> options = command.get_options();
-  for (const CLI::App* group : command.get_subcommands({})) {
-    if (!group->get_name().empty()) continue;
-    const std::vector<const CLI::Option*> inside = group->get_options();
-    options.insert(options.end(), inside.begin(), inside.end());
-  }
-  return options;
-}
-
 /// The command that was reached, and its name with those above it: "doctor matrix".
 struct Reached {
   const CLI::App* command;
@@ -111,50 +101,10 @@ Reached reached(const CLI::App& program) {
   return found;
 }
 
-/// Which options read a file, by how its name ends; the first that a command has is meant. Never
-/// one that writes: it would refuse a file that exists, and advise to remove it.
-struct FileReaders {
-  std::vector<std::string_view> endings;
-  std::vector<std::string_view> options;
-};
-const std::vector<FileReaders> kFileReaders = {
-    {{".session", ".dot", ".gv"}, {"snapshot"}},
-    {{".json"}, {"request"}},
-    {{".jsonl"}, {"requests"}},
-    {{".npy", ".npz", ".safetensors"}, {"input", "activations.file.path"}},
-};
-
-/// The option of the command that reads this file; empty = none.
-std::string reader_of(const CLI::App& command, const std::string& file) {
-  for (const FileReaders& one : kFileReaders) {
-    if (std::ranges::none_of(one.endings, [&](auto ending) { return file.ends_with(ending); })) {
-      continue;
-    }
-    for (const std::string_view name : one.options) {
-      for (const CLI::Option* option : options_of(command)) {
-        if (option->check_lname(std::string(name))) return std::string(name);
-      }
-    }
-  }
-  return {};
-}
-
-/// " (did you mean 'gallery'?)", or which option of the command reads such a file; it need not be
-/// there.
-std::string way_out(const CLI::App& command, const std::string& word) {
-  std::vector<std::string> names;
-  for (const CLI::App* one : command.get_subcommands({})) {
-    if (!one->get_name().empty()) names.push_back(one->get_name());
-  }
-  if (std::string nearest = engine::suggestion(word, names); !nearest.empty()) return nearest;
-  const std::string reader = reader_of(command, word);
-  return reader.empty() ? reader : fmt::format("; such a file is read with --{} FILE", reader);
-}
-
 std::string no_option(const Reached& at, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   std::vector<std::string> known;
-  for (const CLI::Option* one : options_of(*at.command)) {
+  for (const CLI::Option* one : app::cli::options_of(*at.command)) {
     for (const std::string& word : one->get_lnames()) known.push_back("--" + word);
   }
   // Without a command's name the window is opened, but the program's options may be meant.
@@ -169,12 +119,22 @@ std::string unexpected(const CLI::App& program, const Reached& at) {
   const auto option = std::ranges::find_if(
       rest, [](const std::string& one) { return one.size() > 1 && one[0] == '-'; });
   if (option != rest.end()) return no_option(at, *option);
-  return fmt::format("'{}' was not expected{}", rest.front(), way_out(*at.command, rest.front()));
+  return fmt::format("'{}' was not expected{}", rest.front(),
+                     app::cli::way_out(*at.command, rest.front()));
+}
+
+/// The file that a command needs and did not get, given without its option's name.
+std::string without_file(const Reached& at) {
+  for (const CLI::Option* one : app::cli::options_of(*at.command)) {
+    if (!one->get_required() || one->count() > 0 || !one->get_positional()) continue;
+    return fmt::format("a file is required, as in expertscope {} FILE", at.title);
+  }
+  return {};
 }
 
 /// The first option that was given more often than it is read.
 std::string repeated(const CLI::App& command) {
-  for (const CLI::Option* one : options_of(command)) {
+  for (const CLI::Option* one : app::cli::options_of(command)) {
     const auto most = static_cast<std::size_t>(std::max(one->get_items_expected_max(), 1));
     if (one->get_lnames().empty() || one->count() <= most) continue;
     return fmt::format("--{} was given {} times ({}); give it once", one->get_lnames().front(),
@@ -185,7 +145,7 @@ std::string repeated(const CLI::App& command) {
 
 /// "--blocks is 'x'; it must be a whole number", for a value that the option's type cannot hold.
 std::string not_held(const CLI::App& command) {
-  for (const CLI::Option* one : options_of(command)) {
+  for (const CLI::Option* one : app::cli::options_of(command)) {
     for (const std::string& text : one->results()) {
       if (one->get_items_expected_max() == 0 && text != "true" && text != "false") {
         return fmt::format("{} is only given or left out; it takes no value", one->get_name());
@@ -204,7 +164,7 @@ std::string not_held(const CLI::App& command) {
 
 /// The name of a file that was given and is empty; no command takes it for the name of none.
 std::string empty_name(const CLI::App& command) {
-  for (const CLI::Option* one : options_of(command)) {
+  for (const CLI::Option* one : app::cli::options_of(command)) {
     if (!one->get_lnames().empty() && app::cli::is_request_field(one->get_lnames().front())) {
       continue;
     }
@@ -234,6 +194,8 @@ std::string refusal(const CLI::App& program, const CLI::ParseError& error,
                                     : repeated(*at.command);
   } else if (is(static_cast<const CLI::ConversionError*>(nullptr))) {
     says = not_held(*at.command);
+  } else if (is(static_cast<const CLI::RequiredError*>(nullptr))) {
+    says = without_file(at);
   } else if (is(static_cast<const CLI::ExcludesError*>(nullptr))) {
     says = what + ": leave out one of them";
   }
@@ -258,7 +220,7 @@ std::string spelled(std::string name) {
 /// '-' and '_' are the same in the names of options: "--num-experts" becomes the "--num_experts"
 /// that is declared. All options of a command and of those below it are one vocabulary.
 void add_spellings(const CLI::App& command, std::map<std::string, std::string>& spellings) {
-  for (const CLI::Option* option : options_of(command)) {
+  for (const CLI::Option* option : app::cli::options_of(command)) {
     for (const std::string& name : option->get_lnames()) spellings.emplace(spelled(name), name);
   }
   for (const CLI::App* one : command.get_subcommands({})) add_spellings(*one, spellings);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "app/cli/arguments.h"
 #include "app/cli/typed_line.h"
@@ -13,6 +14,7 @@
 #include "engine/input/presets.h"
 #include "engine/input/routing_kind.h"
 #include "engine/model/leaves.h"
+#include "engine/model/text.h"
 #include "engine/model/values.h"
 
 namespace app::cli {
@@ -37,7 +39,16 @@ std::string dashed(std::string name) {
   return name;
 }
 
-std::string_view own_name(std::string_view field, std::string_view text) {
+/// What people call a field besides its name: "pow2" is also an axis of a sweep.
+constexpr std::pair<std::string_view, std::string_view> kOtherFieldNames[] = {
+    {"recipe.pow2_scales", "pow2"}};
+
+std::string_view own_name(const engine::Type& type, std::string_view field, std::string_view text) {
+  if (type.kind == engine::Kind::Bool) {
+    // As the window's switches are read.
+    if (text == "on" || text == "off") return text == "on" ? "true" : "false";
+    return text;
+  }
   const auto* const found = std::ranges::find_if(
       kOtherNames, [&](const OtherName& one) { return one.field == field && one.said == text; });
   return found == std::end(kOtherNames) ? text : found->name;
@@ -92,16 +103,19 @@ std::vector<RequestOption> make_request_options() {
       option.names.push_back(last);
     }
     if (!leaf.field.rules.also.empty()) option.names.emplace_back(leaf.field.rules.also);
+    for (const auto& [field, other] : kOtherFieldNames) {
+      if (field == leaf.path) option.names.emplace_back(other);
+    }
   }
   return options;
 }
 
 /// A list with the values' own names.
-std::string own_names(std::string_view field, std::string_view text) {
+std::string own_names(const RequestOption& option, std::string_view text) {
   std::string names;
   while (true) {
     const auto comma = text.find(',');
-    names += own_name(field, text.substr(0, comma));
+    names += own_name(*option.type, option.path, text.substr(0, comma));
     if (comma == std::string_view::npos) return names;
     names += ',';
     text.remove_prefix(comma + 1);
@@ -207,7 +221,7 @@ engine::Result<std::vector<NumberAxis>> RequestOptions::number_axes() const {
   std::vector<NumberAxis> axes;
   for (const Field& field : fields_) {
     if (!field.several()) continue;
-    ENGINE_ASSIGN(NumberAxis axis, read_axis(field.is.path, own_names(field.is.path, field.text),
+    ENGINE_ASSIGN(NumberAxis axis, read_axis(field.is.path, own_names(field.is, field.text),
                                              typed_option(field.is.path)));
     axes.push_back(std::move(axis));
   }
@@ -245,7 +259,7 @@ engine::Status apply_preset(const std::string& name, engine::RunRequest& request
 engine::Status set_field(const RequestOption& option, const std::string& text,
                          const std::string& typed, engine::RunRequest& request) {
   if (engine::set_leaf(engine::kType<engine::RunRequest>, &request, option.path,
-                       std::string(own_name(option.path, text)))) {
+                       std::string(own_name(*option.type, option.path, text)))) {
     return {};
   }
   const bool lists = text.find(',') != std::string::npos && is_listed_field(option.path);

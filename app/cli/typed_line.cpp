@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/cli/request_options.h"
+#include "app/controllers/field_words.h"
 #include "app/protocol/worker_command.h"
 #include "engine/model/text.h"
 
@@ -20,29 +21,6 @@ bool is_option_of(const std::vector<std::string>& names, std::string_view word) 
   if (!word.starts_with("--")) return false;
   const std::string typed = engine::plain_word(word.substr(2, word.find('=') - 2));
   return std::ranges::find(names, typed, engine::plain_word) != names.end();
-}
-
-bool is_part_of_name(char c) {
-  return c == '_' || c == '-' || c == '.' || c == '/' || (c >= 'a' && c <= 'z') ||
-         (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-/// Replaces the name wherever it is a whole word. A full stop that ends a sentence is not part of
-/// it.
-void replace_words(std::string& text, std::string_view name, std::string_view with) {
-  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
-    const std::size_t end = at + name.size();
-    const bool sentence_ends =
-        end < text.size() && text[end] == '.' && (end + 1 == text.size() || text[end + 1] == ' ');
-    const bool begins = at == 0 || !is_part_of_name(text[at - 1]);
-    const bool ends = end == text.size() || sentence_ends || !is_part_of_name(text[end]);
-    if (begins && ends) {
-      text.replace(at, name.size(), with);
-      at += with.size();
-    } else {
-      at = end;
-    }
-  }
 }
 
 }  // namespace

@@ -221,17 +221,19 @@ void FilesController::save_records(const SessionState::Run& run, const RecordsOr
   });
 }
 
-void FilesController::save_page(const SessionState& state, const std::string& path,
-                                bool with_paths) {
+void FilesController::save_page(const SessionState& state, const std::string& path, bool with_paths,
+                                std::optional<PageComparison> compared) {
   const std::string title =
       "Expertscope: " + (state.from_file() ? fs::path(state.session_path()).filename().string()
                                            : std::string("runs of a window"));
   writes_.put([path = with_suffix(path, ".html"), results = state.results(), names = state.names,
-               doubt = state.file_doubt(), title, with_paths]() -> Written {
+               doubt = state.file_doubt(), title, with_paths,
+               compared = std::move(compared)]() -> Written {
     PageContent content = page_content(
         results,
         [&names](const SessionState::Run& run) -> std::string_view { return names.of(run); });
     content.doubt = doubt;
+    content.compared = compared;
     const engine::Status status = write_file(path, recording_page(content, title, with_paths));
     if (!status.ok()) return refused("Not exported: ", status.error());
     return Done{"Exported: " + engine::shown_path(path)};

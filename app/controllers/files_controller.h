@@ -13,6 +13,7 @@
 #include "app/controllers/notices.h"
 #include "app/controllers/recorder.h"
 #include "app/controllers/session_state.h"
+#include "app/page/recording_page.h"
 
 namespace app {
 
@@ -80,9 +81,10 @@ class FilesController {
   void save_report(DoctorState::Report report, const std::string& path);
   void save_records(const SessionState::Run& run, const RecordsOrder& order,
                     const std::string& path);
-  /// All results of the open recording, or of this window, as one HTML page. With
-  /// `paths`: also folders, this machine's name and its user's.
-  void save_page(const SessionState& state, const std::string& path, bool with_paths);
+  /// All results of the open recording, or of this window, as one HTML page, with the two sides
+  /// that are compared on screen. With `paths`: also folders, this machine's name and its user's.
+  void save_page(const SessionState& state, const std::string& path, bool with_paths,
+                 std::optional<PageComparison> compared = {});
   /// `done` is the notice after success.
   void save_text(const std::string& path, const std::string& text, const std::string& done);
 

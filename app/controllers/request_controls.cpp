@@ -223,6 +223,7 @@ std::string setting_label(std::string_view field) {
     return alone ? control->options.alone : labelled ? control->label : control->group;
   }
   if (std::string label = operand_label(field); !label.empty()) return label;
+  if (field == "routing.path") return "Routing: file";
   // "activity_method" is read as "activity method"; what is before a dot says where it belongs.
   std::string words(field);
   std::ranges::replace(words, '_', ' ');

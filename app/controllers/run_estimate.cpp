@@ -10,6 +10,7 @@
 
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/count_text.h"
 #include "engine/model/median_interval.h"
 #include "engine/model/projections.h"
 #include "engine/program/explain.h"
@@ -117,7 +118,11 @@ WorkRate work_rate(const std::vector<std::shared_ptr<const profiling::RecordedRu
     measured = true;
     rate.flop_per_s = step_work(result.effective).flop / step_ns * 1e9;
     rate.steps_around = std::max(static_cast<double>(result.wall_ns) - sum_ns, 0.0) / step_ns;
-    rate.source = fmt::format("the newest run here reached {:.3g} GFLOP/s", rate.flop_per_s / 1e9);
+    const engine::ShapeSpec& shape = result.effective.shape;
+    rate.source = fmt::format(
+        "scaled from the newest run here: {} experts, {} rows, n {}, k {}, {:.3g} GFLOP/s",
+        shape.num_experts, engine::count_text(static_cast<std::uint64_t>(shape.rows)), shape.n,
+        shape.k, rate.flop_per_s / 1e9);
   }
   if (product > 0.0) rate.flop_per_s = std::min(rate.flop_per_s, product);
   rate.bytes_per_s = copy;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/controllers/field_words.h"
 #include "app/controllers/operand_file.h"
 #include "app/protocol/recorded_run.h"
 #include "engine/model/backend_traits.h"
@@ -109,8 +110,9 @@ void RunsController::answer(LongRunAnswer answer) {
 }
 
 bool RunsController::may_compare(const engine::ComparisonRequest& request) {
+  compared_from_ = state.shown_request();
   const engine::Status status = engine::validate(request);
-  state.comparison_error = status.ok() ? "" : status.error().message;
+  state.comparison_error = status.ok() ? "" : in_rail_words(status.error().message);
   return status.ok();
 }
 
@@ -126,6 +128,7 @@ void RunsController::compare(const engine::ComparisonRequest& request) {
   if (!may_compare(request)) return;
   if (!may_load(request.request.cublaslt_library, request)) return;
   state.back_to_live();
+  compared_from_ = state.shown_request();
   next_comparison_ = request;
   send_next_comparison();
 }
@@ -147,18 +150,21 @@ void RunsController::keep_comparison() {
 
 void RunsController::start(const SweepOrder& order) {
   if (!may_load(order.base.cublaslt_library, order)) return;
-  // As for a run: the next result is a live one.
-  state.back_to_live();
   batches_.start(order, link.hello());
-  batches_.step(link);
+  step_started_batch();
 }
 
 void RunsController::start(const InterleavedOrder& order) {
   if (!may_load(order.a.cublaslt_library, order) || !may_load(order.b.cublaslt_library, order)) {
     return;
   }
-  state.back_to_live();
   batches_.start(order, link.hello());
+  step_started_batch();
+}
+
+void RunsController::step_started_batch() {
+  if (!batches_.running()) return;  // refused: the recording stays, and the page says why
+  state.back_to_live();             // as for a run: the next result is a live one
   batches_.step(link);
 }
 
@@ -358,8 +364,9 @@ bool RunsController::tick() {
     link.inspect_file(*dump_->next());
   }
   send_next_comparison();
-  // The question was about another request.
+  // The question was about another request, or the error.
   if (long_run_ && long_run_->request != state.requested) long_run_.reset();
+  if (compared_from_ != state.shown_request()) state.comparison_error.clear();
   bool changed = step_batches() || !events.empty();
   if (automatic && !link.automatic) {
     notices_.add(Severity::Bad,
@@ -450,7 +457,7 @@ void RunsController::take(RunError&& error) {
   if (batches_.take_error(error.id, error.error, link)) return;
   if (error.error.code == engine::ErrorCode::Cancelled) return;
   (link.order_of<engine::ComparisonRequest>(error.id) ? state.comparison_error : state.last_error) =
-      error.error.message;
+      in_rail_words(error.error.message);
 }
 
 void RunsController::take(LogReport&& line) {

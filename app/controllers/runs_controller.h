@@ -113,6 +113,7 @@ class RunsController {
   void frame_drawn();
 
  private:
+  void step_started_batch();
   /// A file that was opened and whose header no worker has read yet.
   struct Opening {
     UseTensor file;
@@ -155,6 +156,7 @@ class RunsController {
   /// Sent at once, it would supersede the run in progress: it waits for it.
   std::optional<engine::ComparisonRequest> next_comparison_;
   engine::ComparisonRequest asked_comparison_;
+  engine::RunRequest compared_from_;  // on screen when the newest comparison was ordered
   std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
   bool greeted_ = false;

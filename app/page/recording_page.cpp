@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/doctor/report_document.h"
@@ -24,6 +26,7 @@
 #include "engine/model/text.h"
 #include "profiling/compare/comparison_tables.h"
 #include "profiling/compare/recorded_sweeps.h"
+#include "profiling/compare/run_comparison.h"
 #include "profiling/document/run_document.h"
 
 namespace app {
@@ -60,6 +63,60 @@ void write_sweep(const profiling::RecordedSweep& sweep, HtmlPage& page) {
   if (!doubts.empty()) page.details("Why points are undecided", [&] { page.list(doubts); });
 }
 
+/// The interleaved measurements among the runs that have both sides, then what was on screen, if
+/// that is none of them.
+std::vector<PageComparison> comparisons_of(const PageContent& content) {
+  profiling::RunList list;
+  for (const profiling::NamedRun& one : content.runs) {
+    list.emplace_back(std::shared_ptr<const RecordedRun>(), one.run);  // the caller keeps it
+  }
+  std::vector<PageComparison> all;
+  for (const profiling::RunGroupMembers& group : profiling::groups_of(list)) {
+    if (group.kind != profiling::GroupKind::Interleaved) continue;
+    PageComparison one;
+    for (const std::size_t run : group.runs) {
+      const bool is_a = list[run]->group.label == "A";
+      std::string& name = is_a ? one.a : one.b;
+      if (name.empty()) name = content.runs[run].settings;
+      (is_a ? one.runs_a : one.runs_b).push_back(list[run]);
+    }
+    if (!one.runs_a.empty() && !one.runs_b.empty()) all.push_back(std::move(one));
+  }
+  if (!content.compared) return all;
+  const auto same_runs = [](const profiling::RunList& a, const profiling::RunList& b) {
+    return std::ranges::equal(
+        a, b, {}, [](const auto& run) { return run.get(); },
+        [](const auto& run) { return run.get(); });
+  };
+  const bool listed = std::ranges::any_of(all, [&](const PageComparison& one) {
+    return same_runs(one.runs_a, content.compared->runs_a) &&
+           same_runs(one.runs_b, content.compared->runs_b);
+  });
+  if (!listed) all.push_back(*content.compared);
+  return all;
+}
+
+void write_sides(const PageComparison& compared, HtmlPage& page) {
+  if (!page.has_room(kRoomOfRun)) {
+    return page.paragraph("Its tables do not fit into this page.");
+  }
+  const auto side = [](const profiling::RunList& runs) {
+    profiling::RunSide pointers;
+    for (const auto& run : runs) pointers.push_back(run.get());
+    return pointers;
+  };
+  const profiling::RunSide a = side(compared.runs_a);
+  const profiling::RunSide b = side(compared.runs_b);
+  const profiling::RunComparison comparison = profiling::compare_runs(a, b, engine::Product::Fprop);
+  const profiling::SettingsDifference settings =
+      profiling::settings_difference(*a.front(), *b.front());
+  profiling::Document document;
+  document.fact("A", compared.a);
+  document.fact("B", compared.b);
+  document.append(profiling::difference_document(comparison, settings));
+  page.document(document);
+}
+
 void write_comparison(const profiling::RecordedComparison& recorded, HtmlPage& page) {
   page.document(profiling::comparison_document(recorded), 0,
                 [&] { write_series_pictures(recorded, page); });
@@ -79,10 +136,11 @@ struct Section {
   std::function<void()> write;
 };
 
-/// Runs first, in the order of the table above them. `sweeps`: those of the content.
+/// Runs first, in the order of the table above them. `sweeps` and `compared`: those of the content.
 std::vector<Section> sections_of(const PageContent& content,
                                  const std::vector<profiling::RecordedSweep>& sweeps,
-                                 bool with_paths, HtmlPage& page) {
+                                 const std::vector<PageComparison>& compared, bool with_paths,
+                                 HtmlPage& page) {
   std::vector<Section> sections;
   for (std::size_t i = 0; i < std::min(content.runs.size(), kFullRuns); ++i) {
     const profiling::NamedRun& named = content.runs[i];
@@ -95,6 +153,13 @@ std::vector<Section> sections_of(const PageContent& content,
     sections.push_back({.title = fmt::format("Sweep of {} runs", sweep.runs.size()),
                         .wall_clock_ms = sweep.id,
                         .write = [&sweep, &page] { write_sweep(sweep, page); }});
+  }
+  for (const PageComparison& one : compared) {
+    const std::size_t runs = one.runs_a.size() + one.runs_b.size();
+    sections.push_back({.title = fmt::format("A against B, {} runs", runs),
+                        .wall_clock_ms = std::max(one.runs_a.back()->wall_clock_ms,
+                                                  one.runs_b.back()->wall_clock_ms),
+                        .write = [&one, &page] { write_sides(one, page); }});
   }
   for (const profiling::RecordedComparison* one : content.comparisons) {
     sections.push_back(
@@ -171,12 +236,19 @@ bool is_path(std::string_view field) {
 std::vector<PrivateValue> private_values(const PageContent& content) {
   std::set<std::string> paths;
   const auto add = [&paths](const std::string& path) { paths.insert(path); };
-  for (const profiling::NamedRun& named : content.runs) {
-    engine::for_each_path(*named.run, add);
-    for (const engine::Deviation& one : named.run->result.deviations) {
+  const auto add_run = [&add](const RecordedRun& run) {
+    engine::for_each_path(run, add);
+    for (const engine::Deviation& one : run.result.deviations) {
       if (!is_path(one.field)) continue;
       add(one.requested);
       add(one.effective);
+    }
+  };
+  for (const profiling::NamedRun& named : content.runs) add_run(*named.run);
+  if (content.compared) {
+    // A second recording's runs are nowhere else on the page.
+    for (const auto* runs : {&content.compared->runs_a, &content.compared->runs_b}) {
+      for (const auto& run : *runs) add_run(*run);
     }
   }
   for (const profiling::RecordedComparison* one : content.comparisons) {
@@ -211,7 +283,8 @@ std::string recording_page(const PageContent& content, const std::string& title,
   std::vector<const RecordedRun*> measured;
   for (const profiling::NamedRun& one : runs) measured.push_back(one.run);
   const std::vector<profiling::RecordedSweep> sweeps = profiling::sweeps_of(measured);
-  const std::vector<Section> sections = sections_of(content, sweeps, with_paths, page);
+  const std::vector<PageComparison> compared = comparisons_of(content);
+  const std::vector<Section> sections = sections_of(content, sweeps, compared, with_paths, page);
   std::vector<std::string> anchors;  // a single section needs no link: it follows
   for (std::size_t i = 0; sections.size() > 1 && i < std::min(runs.size(), kFullRuns); ++i) {
     anchors.push_back(anchor_of(i));

@@ -438,12 +438,17 @@ profiling::Table recipe_memories_table(const std::vector<RecipeMemory>& memories
       }};
 }
 
-std::string memory_sentence(const std::vector<RecipeMemory>& memories) {
+std::string memory_sentence(const std::vector<RecipeMemory>& memories, bool has_backward) {
   const auto own = std::ranges::find(memories, true, &RecipeMemory::chosen);
   const auto plain = std::ranges::find(memories, false, &RecipeMemory::quantizes);
   if (own == memories.end() || plain == memories.end() || own->activations() == 0) return {};
-  const std::string kept =
-      fmt::format("{} keeps {} of activations", own->name, bytes_of(own->activations()));
+  const std::string bytes = bytes_of(own->activations());
+  if (!has_backward) {
+    return fmt::format(
+        "This step keeps nothing; with a backward pass {} would keep {} of activations.", own->name,
+        bytes);
+  }
+  const std::string kept = fmt::format("{} keeps {} of activations", own->name, bytes);
   if (own == plain) return kept + ".";
   return fmt::format(
       "{}, {:.2f}x less than {}; second copies of weights: {}.", kept,

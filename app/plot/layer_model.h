@@ -139,6 +139,6 @@ std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
 /// The memories must outlive the table.
 profiling::Table recipe_memories_table(const std::vector<RecipeMemory>& memories);
 /// "FP8 block keeps 1.8x less than BF16 ...", for the recipe of the request.
-std::string memory_sentence(const std::vector<RecipeMemory>& memories);
+std::string memory_sentence(const std::vector<RecipeMemory>& memories, bool has_backward);
 
 }  // namespace app

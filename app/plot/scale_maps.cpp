@@ -124,6 +124,25 @@ std::int64_t operand_row(const engine::ScaleMap& map, double source_row,
   return start + block * std::max<std::int64_t>(map.block_rows, 1);
 }
 
+OperandRegion region_of_cell(const engine::ScaleMap& map, int row, int column,
+                             const std::function<std::int64_t(double)>& operand_row) {
+  const auto first = [](std::int64_t cell, std::int64_t source, std::int64_t cells) {
+    return (cell * source + cells - 1) / cells;
+  };
+  const auto row_at = [&](std::int64_t source_row) {
+    return operand_row(static_cast<double>(source_row));
+  };
+  const std::int64_t start = row_at(first(row, map.source_rows, map.rows));
+  // An expert's last block may have fewer rows than the others.
+  const std::int64_t next = first(row + 1, map.source_rows, map.rows);
+  const std::int64_t end =
+      next < map.source_rows ? row_at(next) : row_at(next - 1) + map.block_rows;
+  const std::int64_t left = first(column, map.source_columns, map.columns) * map.block_columns;
+  const std::int64_t right = first(column + 1, map.source_columns, map.columns) * map.block_columns;
+  return {start, left, std::max<std::int64_t>(end - start, 1),
+          std::max<std::int64_t>(right - left, 1)};
+}
+
 profiling::Table map_table(const char* owner, std::vector<NamedMap> maps, const char* key) {
   using profiling::column;
   using profiling::Measure;

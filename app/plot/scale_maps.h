@@ -45,6 +45,18 @@ int expert_at(const engine::ScaleMap& map, double source_row);
 std::int64_t operand_row(const engine::ScaleMap& map, double source_row,
                          const std::function<std::int64_t(std::size_t)>& rows_of);
 
+/// A region of an operand; where it has no size, the place that a sample begins at.
+struct OperandRegion {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+/// All blocks of a cell of the scale map: a folded cell covers several. `operand_row`: the row of
+/// the operand that a row of the map, not folded, begins with.
+OperandRegion region_of_cell(const engine::ScaleMap& map, int row, int column,
+                             const std::function<std::int64_t(double)>& operand_row);
+
 struct NamedMap {
   std::string name;
   const plot::Grid* map = nullptr;

@@ -18,6 +18,20 @@ Error cannot_create(const std::string& path, const std::error_code& why) {
                                      path_error_text(path, why.value()))};
 }
 
+/// "step-2.session" beside "step.session"; empty where that and the next ones are taken.
+std::string free_name_beside(const std::string& path) {
+  constexpr int kTried = 20;
+  const fs::path taken(path);
+  for (int number = 2; number < kTried; ++number) {
+    fs::path one = taken;
+    one.replace_filename(
+        fmt::format("{}-{}{}", taken.stem().string(), number, taken.extension().string()));
+    std::error_code error;
+    if (fs::symlink_status(one, error).type() == fs::file_type::not_found) return one.string();
+  }
+  return {};
+}
+
 }  // namespace
 
 Status require_new_file(const std::string& path) {
@@ -25,9 +39,10 @@ Status require_new_file(const std::string& path) {
   const fs::file_status there = fs::symlink_status(path, error);
   if (there.type() == fs::file_type::none) return cannot_create(path, error);
   if (!fs::exists(there)) return {};
-  return Error{
-      ErrorCode::InvalidArgument,
-      fmt::format("{} exists already; choose another name, or remove it first", shown_path(path))};
+  const std::string free = free_name_beside(path);
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("{} exists already; choose another name{}", shown_path(path),
+                           free.empty() ? "" : ", such as " + shown_path(free))};
 }
 
 Status require_empty_folder(const std::string& path) {

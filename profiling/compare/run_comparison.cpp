@@ -16,6 +16,7 @@
 #include "engine/model/leaves.h"
 #include "engine/model/run_request.h"
 #include "engine/program/operation_words.h"
+#include "profiling/compare/same_work.h"
 #include "profiling/compare/withdrawn_verdicts.h"
 #include "profiling/power/power_summary.h"
 #include "profiling/power/step_times.h"
@@ -423,6 +424,7 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
     for (ExpertRow& row : comparison.experts) add_what_helps(a, b, comparison.step, row.time);
   }
   withdraw_verdicts(a, b, comparison);
+  comparison.no_snr_difference = product_difference(*a.front(), *b.front(), product);
   return comparison;
 }
 

@@ -76,6 +76,8 @@ struct RunComparison {
   std::string expert_test;     // by what an expert's verdict is made
   /// Why no row has a verdict: the sides do different work or ran on different devices. Else empty.
   std::string not_comparable;
+  /// Why the experts' SNRs cannot be subtracted: the sides multiply other tensors. Else empty.
+  std::string no_snr_difference;
 };
 
 /// Sides must not be empty. SNRs are those of the first run of a side: numerics do not vary between

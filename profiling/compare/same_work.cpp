@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -17,6 +18,10 @@ namespace {
 constexpr std::array<std::string_view, 9> kWork = {
     "step",   "shape.num_experts", "shape.rows",         "shape.n",         "shape.k",
     "layers", "products.passes",   "expert_layer.top_k", "launch.in_flight"};
+
+/// What the products of two runs must share, beside their tensors.
+constexpr std::array<std::string_view, 6> kProduct = {
+    "step", "shape.num_experts", "shape.rows", "shape.n", "shape.k", "expert_layer.top_k"};
 
 /// Mean rows of recorded steps depend on how often each was visited, if only by a little.
 constexpr double kSameRows = 0.01;
@@ -84,6 +89,39 @@ WorkDifference work_difference(const RecordedRun& a, const RecordedRun& b) {
         " Their times give no verdict on a setting: choose runs of the same work on one device.";
   }
   return difference;
+}
+
+std::string product_difference(const RecordedRun& a, const RecordedRun& b,
+                               engine::Product product) {
+  const engine::LeafTexts of_a = engine::leaf_texts(a.result.effective);
+  const engine::LeafTexts of_b = engine::leaf_texts(b.result.effective);
+  const bool layer = engine::is_expert_layer(a.result.effective);
+  const auto is_multiplied = [&](std::string_view path) {
+    if (std::ranges::find(kProduct, path) != kProduct.end()) return true;
+    if (path.starts_with("activations.") || path.starts_with("weights.")) return true;
+    if (path.starts_with("expert_layer.down_weights.")) return layer;
+    return path.starts_with("products.gradients.") && product != engine::Product::Fprop;
+  };
+  std::vector<std::string> differences;
+  const auto note = [&](const std::string& path) {
+    if (!is_multiplied(path)) return;
+    const auto text = [&](const engine::LeafTexts& leaves) {
+      const auto found = leaves.find(path);
+      return found == leaves.end() ? std::string("absent") : found->second;
+    };
+    if (text(of_a) != text(of_b)) {
+      differences.push_back(fmt::format("{} {} and {}", path, text(of_a), text(of_b)));
+    }
+  };
+  for (const auto& [path, text] : of_a) note(path);
+  for (const auto& [path, text] : of_b) {
+    if (!of_a.contains(path)) note(path);
+  }
+  if (differences.empty()) return {};
+  return fmt::format(
+      "A and B multiply other tensors: {}. The difference of their SNRs would be that of the "
+      "tensors: choose runs of the same shapes and tensors.",
+      fmt::join(differences, ", "));
 }
 
 }  // namespace profiling

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "engine/model/run_result.h"
 #include "profiling/session/session_file.h"
 
 namespace profiling {
@@ -20,5 +21,10 @@ std::string work_text(const RecordedRun& run);
 /// effect, and the name of the device. How rows are routed to experts is a setting, as is the
 /// recipe.
 WorkDifference work_difference(const RecordedRun& a, const RecordedRun& b);
+
+/// Why a difference of the products' SNRs is no effect of a setting: their shapes or tensors
+/// differ, as they took effect. Empty if it may be one; on which device does not matter, nor does
+/// the seed.
+std::string product_difference(const RecordedRun& a, const RecordedRun& b, engine::Product product);
 
 }  // namespace profiling

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "profiling/trace/statistics.h"
@@ -159,6 +161,17 @@ struct Doubt {
   std::size_t needed = 0;  // samples of each side
 };
 
+/// Both with as many digits as it takes to see which is larger: two would print 0.0104 and 0.01
+/// alike.
+std::pair<std::string, std::string> told_apart(double larger, double smaller) {
+  constexpr int kMostDigits = std::numeric_limits<double>::max_digits10;
+  for (int digits = 2;; ++digits) {
+    std::pair<std::string, std::string> texts{fmt::format("{:.{}g}", larger, digits),
+                                              fmt::format("{:.{}g}", smaller, digits)};
+    if (texts.first != texts.second || digits == kMostDigits) return texts;
+  }
+}
+
 Doubt block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b,
                   std::size_t rows) {
   const std::size_t blocks = a.medians.size() + b.medians.size();
@@ -171,12 +184,13 @@ Doubt block_doubt(const TimeDifference& difference, const Blocks& a, const Block
   }
   const double wrong = kFalseVerdicts / static_cast<double>(rows);
   if (difference.block_p > wrong) {
+    const auto [p, limit] = told_apart(difference.block_p, wrong);
     return {
         TimeDoubt::BlocksMix,
         fmt::format("The blocks of A and B overlap: equal settings would order them like this, or "
-                    "more clearly, with probability p = {:.2g} (rank-sum test), and a verdict{} "
-                    "needs p of at most {:.2g}.",
-                    difference.block_p, among(rows), wrong)};
+                    "more clearly, with probability p = {} (rank-sum test), and a verdict{} "
+                    "needs p of at most {}.",
+                    p, among(rows), limit)};
   }
   if (size_of(difference.control_ratio) >= size_of(difference.ratio)) {
     return {TimeDoubt::OwnDifference,

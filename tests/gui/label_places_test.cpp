@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -127,6 +128,62 @@ TEST(LabelPlaces, ANameFurtherAwayIsJoinedAndCrossesNoOther) {
     ASSERT_LT(all.size(), 20U) << "it ends when there is no room";
   }
   EXPECT_GE(all.size(), 2U);
+}
+
+/// From the point to the nearest pixel of a label there.
+float distance(ImVec2 point, ImVec2 at) {
+  return std::hypot(point.x - std::clamp(point.x, at.x, at.x + kSize.x),
+                    point.y - std::clamp(point.y, at.y, at.y + kSize.y));
+}
+
+TEST(LabelPlaces, AJoinedNameIsNearerToItsOwnPointEvenOverData) {
+  LabelPlaces places(kMin, kMax);
+  // Close to the right end, as two products under their roof, with the other point below left.
+  const ImVec2 own{470, 90};
+  const ImVec2 other{460, 96};
+  places.keep_free(other, 5);
+  places.keep_free(own, 5);
+  places.keep_free_line(ImVec2(300, 84), ImVec2(500, 84));
+  const auto joined = places.joined_to(own, kSize, {.least = 13, .most = 72});
+  ASSERT_TRUE(joined);
+  EXPECT_TRUE(inside(joined->at));
+  EXPECT_LT(distance(own, joined->at), distance(other, joined->at));
+  EXPECT_GE(joined->end.x, joined->at.x - 0.5F);
+  EXPECT_LE(joined->end.x, joined->at.x + kSize.x + 0.5F) << "the line ends at its label";
+}
+
+TEST(LabelPlaces, ALineToANamePassesNoOtherPoint) {
+  LabelPlaces places(kMin, kMax);
+  const ImVec2 own{200, 100};
+  const ImVec2 other{230, 100};
+  // Room only to the right, beyond the other point, or elsewhere below and above it.
+  places.keep_free(other, 4);
+  places.keep_free(own, 4);
+  for (int i = 0; i < 4; ++i) {
+    const auto joined = places.joined_to(own, kSize, {.least = 36, .most = 90});
+    if (!joined) break;
+    for (float share = 0.2F; share <= 1.0F; share += 0.02F) {
+      const float x = own.x + share * (joined->end.x - own.x);
+      const float y = own.y + share * (joined->end.y - own.y);
+      EXPECT_GT(std::hypot(x - other.x, y - other.y), 3.9F) << i;
+    }
+  }
+}
+
+TEST(LabelPlaces, WhereNoPlaceIsNearerToItsPointANameIsApartFromTheOthers) {
+  LabelPlaces places(kMin, kMax);
+  const ImVec2 own{300, 100};
+  std::vector<ImVec2> others;
+  // All around, closer to whatever lies outside.
+  for (int i = 0; i < 24; ++i) {
+    const float angle = 6.2831853F * static_cast<float>(i) / 24;
+    others.emplace_back(own.x + 12 * std::cos(angle), own.y + 12 * std::sin(angle));
+    places.keep_free(others.back(), 1);
+  }
+  places.keep_free(own, 1);
+  const auto joined = places.joined_to(own, kSize, {.least = 8, .most = 72});
+  ASSERT_TRUE(joined);
+  for (const ImVec2 other : others) EXPECT_GE(distance(other, joined->at), 15.5F);
 }
 
 TEST(LabelPlaces, WithoutAClearPlaceANameLiesOverDataNeverOverAName) {

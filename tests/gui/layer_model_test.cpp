@@ -316,8 +316,11 @@ TEST(RecipeMemories, EveryRecipeOnceAndTheOwnOneMarked) {
   EXPECT_EQ(memories[0].weights, 0);
   EXPECT_EQ(std::ranges::count(memories, true, &app::RecipeMemory::chosen), 1);
   EXPECT_TRUE(memories[2].chosen);
-  EXPECT_THAT(app::memory_sentence(memories), HasSubstr("FP8 block keeps"));
-  EXPECT_THAT(app::memory_sentence(memories), HasSubstr("less than BF16"));
+  EXPECT_THAT(app::memory_sentence(memories, true), HasSubstr("FP8 block keeps"));
+  EXPECT_THAT(app::memory_sentence(memories, true), HasSubstr("less than BF16"));
+  const std::string forward = app::memory_sentence(memories, false);
+  EXPECT_THAT(forward, HasSubstr("This step keeps nothing; with a backward pass"));
+  EXPECT_THAT(forward, HasSubstr("FP8 block would keep"));
 
   EXPECT_EQ(memories[0].y, 0);
   request.expert_layer.top_k = 3;

@@ -307,21 +307,21 @@ TEST_F(RecipesModelTest, CsvKeepsFullNumbersAndTextWholeNames) {
 
 TEST(ComparisonOrderTest, OnlyRelevantChangesAskAgain) {
   engine::RunRequest request;
-  const engine::ComparisonRequest order = app::comparison_order(request, false, 0, 0);
+  const engine::ComparisonRequest order = app::comparison_order(request, false);
   EXPECT_EQ(order.recipes.size(), 8U);
   EXPECT_TRUE(engine::validate(order).ok());
   request.launch.iterations = 77;
   request.recipe.scaling = Scaling::None;
   request.layers = 4;
-  EXPECT_EQ(app::comparison_order(request, false, 0, 0), order);
+  EXPECT_EQ(app::comparison_order(request, false), order);
   request.recipe.hadamard = !request.recipe.hadamard;
-  EXPECT_NE(app::comparison_order(request, false, 0, 0), order);
+  EXPECT_NE(app::comparison_order(request, false), order);
 }
 
 TEST(ComparisonOrderTest, TheWorkersChoiceOfBackendStillAnswers) {
   engine::RunRequest request;
   request.backend = engine::GemmBackend::CublasLtGrouped;
-  const engine::ComparisonRequest order = app::comparison_order(request, true, 3, 4);
+  const engine::ComparisonRequest order = app::comparison_order(request, true, {3, 4});
   engine::ComparisonRequest done = order;
   done.request.backend = engine::GemmBackend::CpuReference;
   EXPECT_TRUE(app::answers(done, order));

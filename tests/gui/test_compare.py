@@ -48,6 +48,37 @@ def open_pair(open_window, program, tmp_path):
     return window
 
 
+def test_what_is_compared_on_screen_is_on_the_shared_page(open_window, program, tmp_path):
+    window = open_pair(open_window, program, tmp_path)
+
+    def share(name):
+        window.click("top.share")
+        window.wait("the dialog", shown("file.path"))
+        window.click("file.path")
+        window.key("ctrl+a")
+        window.xdotool("type", "--delay", 15, str(tmp_path / name))
+        window.wait("the path", lambda m: any(
+            c["id"] == "file.path" and c["value"] == str(tmp_path / name) for c in m["controls"]))
+        window.settle()
+        window.click("file.accept")
+        window.wait("word of the page", lambda m: any(
+            c["id"].startswith("notice.") and c["value"] == f"Exported: {tmp_path / name}" for c in m["controls"]))
+        window.settle()
+        return (tmp_path / name).read_text(encoding="utf-8")
+
+    verdict = re.match("B is [a-z]+", value(window, "compare.verdict"))
+    page = share("compared.html")
+    assert 'A against B, 2 runs</h2>' in page
+    section = page[page.rindex("A against B, 2 runs</h2>"):]
+    assert verdict is None or verdict.group() in section
+    assert "recipe.scaling" in section and "fp8-block" in section and "bf16" in section
+    # Another page of the window compares nothing.
+    window.key("ctrl+1")
+    window.wait("the runs' page", lambda m: m["state"]["page"] == "performance")
+    window.settle()
+    assert "A against B" not in share("runs.html")
+
+
 def test_kept_weights_say_from_how_many_micro_batches_on(open_window, program, tmp_path):
     path = tmp_path / "layers.session"
     with open(tmp_path / "log.jsonl", "w") as file:
@@ -143,6 +174,71 @@ def test_different_work_says_so(open_window, program, tmp_path):
     assert "shape.rows 64 and 1024" in value(window, "compare.reason")
 
 
+def test_other_tensors_have_no_difference_of_snr(open_window, program, tmp_path):
+    path = tmp_path / "tensors.session"
+    with open(tmp_path / "log.jsonl", "w") as file:
+        for distribution in ("normal", "heavy-tailed"):
+            file.write('{"shape":{"num_experts":4,"rows":256,"n":256,"k":256},"launch":{"iterations":5},'
+                       '"activations":{"synthetic":{"distribution":"%s"}}}\n' % distribution)
+    subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
+                    "--record", str(path)], check=True, capture_output=True, timeout=100)
+    window = open_window(str(path), "--no-worker", width=1280)
+    window.wait("two runs", lambda m: m["state"]["runs"] == 2)
+    compare(window)
+    window.wait("the comparison", shown("compare.verdict"))
+    window.settle()
+    window.click("compare.metric.1")
+    window.wait("why there are no bars", shown("compare.show_time"))
+    window.settle()
+    window.click("compare.show_time")
+    window.wait("times", lambda m: "metric=time" in value(window, "compare.experts"))
+
+
+def test_both_and_presented_cards_name_the_sides(open_window, program, tmp_path):
+    window = open_pair(open_window, program, tmp_path)
+    assert value(window, "compare.legend") == "A: FP8 block; B: BF16"
+    window.key("F11")
+    for card in ("Settings", "Both", "Per expert", "Times"):
+        window.wait(card, lambda m: f"Compare · {card}" in value(window, "present.line"))
+        window.settle()
+        sentence = value(window, "present.sentence")
+        assert re.match(r"A: FP8 block\. B: BF16\. B is (faster|slower|ambiguous)\. .", sentence), (card, sentence)
+        window.key("Right")
+
+
+def test_a_refused_measurement_stays_in_the_recording_and_says_why(open_window):
+    """A run of an H200, to be measured again by a worker without a device."""
+    window = open_window(str(SAMPLE), width=1280)
+    window.wait("the recording", lambda m: m["state"]["from_file"])
+    compare(window)
+    window.wait("the button", lambda m: (window.control("compare.again") or {"enabled": False})["enabled"])
+    window.settle()
+    pair = value(window, "compare.a"), value(window, "compare.b")
+    window.click("compare.again")
+    window.wait("the refusal", shown("compare.error"))
+    window.settle()
+    assert window.state()["from_file"], "nothing was measured that would be seen elsewhere"
+    assert (value(window, "compare.a"), value(window, "compare.b")) == pair
+    assert "A cannot be measured: " in value(window, "compare.error")
+    # Another pair was not refused.
+    window.choose("compare.b", "3.")
+    window.wait("no refusal", lambda m: not shown("compare.error")(m))
+
+
+def test_one_row_of_a_table_is_explained_where_two_meet(open_window, program, tmp_path):
+    window = open_pair(open_window, program, tmp_path)
+    table = "compare.times"
+    upper, lower = (window.control(f"{table}.row.{row}") for row in (0, 1))
+    x = round(upper["rect"][0]) + 20
+    explained = set()
+    for y in range(round(upper["rect"][1]), round(lower["rect"][3])):
+        window.xdotool("mousemove", x, y)
+        window.seen("the pointer")  # window.wait() checks that no control is there twice
+        now = window.wait("a tooltip", shown(f"{table}.explained"))
+        explained.add(next(c["label"] for c in now["controls"] if c["id"] == f"{table}.explained"))
+    assert explained == {upper["label"], lower["label"]}
+
+
 def test_histograms_follow_what_is_chosen(open_window, program, tmp_path):
     window = open_pair(open_window, program, tmp_path)
     assert value(window, "compare.histogram") == "a=100;b=100"  # percent of each side
@@ -205,6 +301,32 @@ def test_a_second_recording_can_be_compared(open_window, program, tmp_path):
     window.wait("the pair", shown("compare.verdict"))
     assert value(window, "compare.b").startswith("second: 1.")
     assert not window.state()["from_file"]
+
+
+def test_what_the_pages_buttons_do_without_a_choice_is_found_by_name(open_window):
+    window = open_window(str(SAMPLE), "--no-worker")
+    window.wait("the recording", lambda m: m["state"]["from_file"])
+
+    def first_found(words):
+        window.key("ctrl+shift+p")
+        window.wait("the palette", shown("palette.filter"))
+        window.xdotool("type", "--delay", 30, words)
+        window.wait("the words", lambda m: value(window, "palette").startswith(f"typed={words};"))
+        window.settle()
+        return next(c for c in window.map()["controls"]
+                    if c["id"].startswith("palette.") and "row=0;" in c["value"])["id"]
+
+    assert first_found("prove the findings") == "palette.doctor.prove"
+    assert "enabled=false" in value(window, "palette.doctor.prove"), "there is no worker"
+    window.press("Escape")
+    assert first_found("second recording") == "palette.compare.open"
+    window.press("Return")
+    window.wait("the dialog", shown("file.path"))
+    window.press("Escape")
+    window.wait("no dialog", lambda m: not shown("file.path")(m))
+    assert first_found("back to my runs") == "palette.run.back_to_live"
+    window.press("Return")
+    window.wait("this window's runs", lambda m: not m["state"]["from_file"])
 
 
 def test_a_second_recording_stands_beside_the_recorded_run_on_screen(open_window, program, tmp_path):
@@ -277,6 +399,9 @@ def test_beside_a_recording_the_sweep_that_was_started_is_shown(open_window):
     window.click("compare.part.1")
     window.wait("its sweep", lambda m: "NVIDIA H200" in window.control("headline.subject")["value"])
     assert "Sweep of 5 points, E8 R4096" in value(window, "headline.subject")
+    assert value(window, "headline.subject").endswith("h200_layer.session")
+    window.click("frontier.table.row.2")
+    window.wait("the selected row", lambda m: value(window, "frontier.table.row.2") == "true")
     window.click("top.live")
     # A recording's sweep is not this window's.
     window.wait("none of its own", lambda m: value(window, "headline.subject").startswith("Sweeps:"))
@@ -284,6 +409,10 @@ def test_beside_a_recording_the_sweep_that_was_started_is_shown(open_window):
     window.click("frontier.start")
     window.wait("the first points", shown("frontier.point.0"), 60)
     assert "NVIDIA" not in value(window, "headline.subject")
+    assert ".session" not in value(window, "headline.subject")
+    ended = window.wait("the end", lambda m: not m["state"]["batch_running"] and shown("frontier.table.row.2")(m), 120)
+    selected = [c["id"] for c in ended["controls"] if c["id"].startswith("frontier.table.row.") and c["value"] == "true"]
+    assert not selected, "what was selected belongs to the other sweep"
 
 
 def test_sweep_is_cancelled_and_keeps_what_is_done(open_window):

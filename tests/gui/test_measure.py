@@ -45,6 +45,7 @@ def test_experts_by_three_methods_and_how_they_agree(recording):
 def test_clock_and_power_share_the_axis_of_the_timeline(recording):
     power = fields(recording.control("performance.power"))
     assert (power["samples"], power["max_mhz"], power["max_w"]) == ("40", "1980", "688")
+    assert power["limits"].startswith("throttled: "), "the band at the foot has a name"
     before = fields(recording.control("performance.timeline"))
     x, y = recording.centre("performance.power")
     recording.xdotool("mousemove", x, y, "click", 4, "click", 4)
@@ -99,7 +100,8 @@ def test_the_roofline_places_the_product_under_the_roofs(recording):
 
 def test_trying_algorithms_reports_the_gain(recording):
     lines = recording.control("engine.algorithm_gains")["value"].splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 3
+    assert lines[2].startswith("Trial before the iterations: "), "why the kernels table has other times"
     assert lines[0].startswith("fprop: ") and "10.0 % less (number 3 of 8)" in lines[0]
     assert lines[1].startswith("dgrad: ") and "the first of 4 is the fastest" in lines[1]
 

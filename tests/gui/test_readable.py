@@ -124,7 +124,8 @@ def test_examples_have_a_name_in_the_bar(open_window):
 def test_what_trying_algorithms_gained_names_the_product(open_window):
     window = recording(open_window)
     show(window, 1)
-    gains = window.control("engine.algorithm_gains")["value"].splitlines()
+    *gains, trial = window.control("engine.algorithm_gains")["value"].splitlines()
+    assert trial.startswith("Trial before the iterations: ")
     names = [line.split(":")[0] for line in gains]
     assert sorted(names) == sorted({"fprop up", "dgrad up", "wgrad up", "fprop down", "dgrad down", "wgrad down"})
 

@@ -135,16 +135,37 @@ def test_elements_with_their_arithmetic(open_window):
     hover_cell(window, 2, 1)
     text = value(window, "recipes.arithmetic")
     assert text.startswith("x = X[2, 1] = ") and "0x" in text and "error " in text
-    # A click on the map moves the sample to the block under the pointer.
+    # A click on the map moves the sample to the largest element of the block under the pointer.
     window.click("recipes.map.0")
     wait_for_comparison(window, 1)
     window.settle()
     place = fields(window.control("recipes.cells"))
     assert place["row"] > 300 and place["column"] > 100
+    words = value(window, "recipes.arithmetic").splitlines()[0]
+    # The largest of a block of 128 normal numbers: its first element is hardly ever beyond 1.8.
+    assert abs(float(words.split(" = ")[-1])) > 1.8, words
     window.type_number("recipes.row", "17")
     wait_for_comparison(window, 2)
     window.wait("row 17", lambda m: any(
         c["id"] == "recipes.cells" and c["value"].startswith("row=17;") for c in m["controls"]))
+
+
+def test_an_error_goes_with_the_request_that_it_was_about(open_window, tmp_path):
+    request = tmp_path / "request.json"
+    request.write_text('{"shape":{"num_experts":2,"rows":64,"n":64,"k":128},'
+                       '"activations":{"file":{"path":"%s"}}}' % (tmp_path / "none.npy"))
+    window = open_window("--request", str(request))
+    window.wait_for_link("responsive")
+    window.key("ctrl+2")
+    window.settle()
+    window.click("numerics.part.1")
+    window.settle()
+    window.click("recipes.compare")
+    window.wait("the error", lambda m: "none.npy" in m["state"]["comparison_error"])
+    assert "none.npy" in value(window, "recipes.status")
+    window.click("recipe.format.1")
+    window.wait("no error", lambda m: not m["state"]["comparison_error"])
+    assert "none.npy" not in value(window, "recipes.status")
 
 
 def test_live_compares_again_when_the_request_changes(open_window):

@@ -135,6 +135,28 @@ def test_search_counts_hits_and_goes_from_one_to_the_next(timeline):
     timeline.wait("no hit", lambda m: found(timeline) == ["no such kernel", "no record"])
 
 
+def test_a_search_shows_a_hit_that_is_out_of_view(timeline):
+    # Into one product: nothing else is in view.
+    press(timeline, *["w"] * 24)
+    assert fields(timeline)["to_ns"] - fields(timeline)["from_ns"] < 1e6
+    press(timeline, "slash")
+    timeline.wait("a field that takes text",
+                  lambda m: timeline.control("performance.find")["kind"] == "input")
+    before = fields(timeline)
+    timeline.xdotool("type", "--delay", 30, "unpermute")
+    timeline.wait("the view to move", lambda m: found(timeline)[0] == "unpermute"
+                  and fields(timeline)["from_ns"] != before["from_ns"])
+    timeline.settle()
+    shown = fields(timeline)
+    assert shown["to_ns"] - shown["from_ns"] < 1e6, "no wider than the record needs"
+    assert "record" not in shown, "a search chooses nothing"
+    # Enter begins with the hit in view, which then needs no move.
+    press_in_field(timeline, "Return", "the first hit", lambda: place(timeline) > 0)
+    first = fields(timeline)
+    assert first["from_ns"] == shown["from_ns"]
+    assert shown["from_ns"] <= first["record_start_ns"] <= shown["to_ns"]
+
+
 def test_steps_in_the_row_and_along_the_graph(timeline):
     # Close enough that the click hits one record.
     press(timeline, "w", "w", "w", "w")

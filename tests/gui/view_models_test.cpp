@@ -116,6 +116,24 @@ TEST(LaneOrder, GroupsOfSeveralLanesHaveHeadingsThatCollapseThem) {
   EXPECT_EQ(text(), "stream 0 [host -3] stages overhead memory ");
 }
 
+TEST(LaneOrder, ALaneIsRevealedWhereverItIsHidden) {
+  const std::vector<std::string> labels = {"stream 0", "stages", "overhead"};
+  const std::vector<std::string> groups = {"streams", "host", "host"};
+  app::plot::LaneOrder order;
+  order.toggle_group("host");
+  order.hide("overhead");
+  order.reveal("overhead", "host");
+  EXPECT_FALSE(order.collapsed("host"));
+  EXPECT_THAT(order.shown(labels), ElementsAre(0, 1, 2));
+  // Above the groups it is seen anyway.
+  order.toggle_pin("stages");
+  order.toggle_group("host");
+  order.hide("stages");
+  order.reveal("stages", "host");
+  EXPECT_TRUE(order.collapsed("host"));
+  EXPECT_THAT(order.shown(labels), ElementsAre(1, 0, 2));
+}
+
 TEST(LaneOrder, PutsPinnedFirstHidesAndKeepsOne) {
   app::plot::LaneOrder order;
   const std::vector<std::string> labels = {"stream 0", "stream 7", "thread 1"};

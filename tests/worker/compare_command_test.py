@@ -310,6 +310,27 @@ class AgainstEachOther(Commands):
             self.assertIn(words, out["request"])
         self.assertEqual((out["n_a"], out["n_b"]), (3, 3))
 
+    def test_a_side_that_names_nothing_is_said_to_be_the_default(self):
+        few = ("ab", *CPU, *SMALL[:-2], "--blocks", 2, "--iterations", 1)
+        for given, missing in (("--a", "--b"), ("--b", "--a")):
+            lines = self.ok(*few, given, "recipe=bf16").splitlines()
+            side = {line[0]: line for line in lines if line[:2] in ("A ", "B ")}
+            self.assertNotIn("is not given", side[given[-1].upper()])
+            self.assertRegex(side[missing[-1].upper()], rf"Recipe FP8 block \(as set for both sides or by default: {missing} is not given\)")
+        both = self.ok(*few, "--a", "recipe=bf16", "--b", "recipe=mxfp8")
+        self.assertNotIn("is not given", both)
+
+    def test_pow2_is_set_as_an_axis_of_a_sweep_is_called(self):
+        for off, on in (("off", "on"), ("false", "true")):
+            out = json.loads(self.ok("ab", *CPU, *SMALL[:-2], "--blocks", 2, "--iterations", 1, "--a", f"pow2={off}",
+                                     "--b", f"pow2={on}", "--json"))
+            self.assertEqual([(row["field"], row["a"], row["b"]) for row in out["settings"] if row["group"] == "requested"],
+                             [("recipe.pow2_scales", "false", "true")])
+        run = json.loads(self.ok("run", *CPU, *SMALL, "--recipe", "fp8-block", "--pow2", "off", "--json"))
+        self.assertIs(run["request"]["recipe"]["pow2_scales"], False)
+        self.assertIn("--b pow2 is 'maybe'; it must be true or false",
+                      self.refused(1, "ab", *CPU, *SMALL[:-2], "--b", "pow2=maybe"))
+
     def test_a_side_may_have_a_preset(self):
         out = json.loads(self.ok("ab", *CPU, *SMALL[:-2], "--blocks", 2, "--iterations", 1, "--b", "preset=laptop small",
                                  "--json"))

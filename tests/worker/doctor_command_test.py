@@ -77,6 +77,12 @@ class Visits(Doctor):
         report = json.loads(self.call(code, "--snapshot", session, "--json").stdout)
         return report, [(finding["rule"], finding["confidence"]) for finding in report["findings"]]
 
+    def test_a_file_without_an_option_is_read_as_the_snapshot(self):
+        for session, code, _ in self.recordings_of_an_h200():
+            named = self.call(code, "--snapshot", session)
+            self.assertEqual(self.call(code, session).stdout, named.stdout)
+            self.assertIn("subject ", named.stdout)
+
     def test_every_subject_of_a_recording_has_a_name_of_its_own(self):
         shipped = os.path.join(ASSETS, "sessions/h200_layer.session")
         subjects = [line.split(None, 1)[1] for line in self.call(FINDINGS, "--snapshot", shipped).stdout.splitlines()

@@ -54,6 +54,12 @@ class Quantize(CommandLine):
     def cast(x, kind, largest):
         return np.clip(x, -largest, largest).astype(kind).view(np.uint8)
 
+    def test_a_file_needs_no_option(self):
+        np.save(self.path("x.npy"), np.ones((32, 128), np.float32))
+        for command in (["quantize", *CPU], ["compare", *CPU, "--recipes", "mxfp8", "--timed-launches", 0]):
+            self.assertEqual(*(json.loads(self.ok(*command, *file, "--json"))["request"]
+                               for file in ([self.path("x.npy")], ["--input", self.path("x.npy")])))
+
     def test_blocks_of_activations(self):
         x = self.x()
         for name, kind, largest, pow2, epsilon in (
@@ -415,7 +421,7 @@ class Quantize(CommandLine):
         with open(self.path("s.json"), "w") as file:
             file.write("{")
         self.assertIn("s.json", self.refused(1, *base, "--splits", self.path("s.json")))
-        self.assertIn("/nowhere", self.refused(1, *base[:2], *CPU, "--input", "/nowhere",
+        self.assertIn("/nowhere", self.refused(1, "quantize", *CPU, "--input", "/nowhere",
                                                "--dump", self.path("out")))
         self.assertIn("fp4", self.refused(1, *base, "--activation_format", "fp4"))
         np.save(self.path("x.npy"), np.zeros((4, 20), np.float32))

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "app/gui/controls/panel_context.h"
+#include "app/page/recording_page.h"
 
 namespace app {
 
@@ -23,6 +24,8 @@ class PagePanel {
   virtual bool tick() { return false; }
   /// What the view is about, as last drawn, where that is not the run on screen.
   virtual std::optional<PageSubject> subject() const { return std::nullopt; }
+  /// The two sides that the view compares, as last drawn.
+  virtual std::optional<PageComparison> compared() const { return std::nullopt; }
   /// Switches to one of the page's views; empty = its first, an unknown name changes nothing.
   void show_view(std::string_view name) {
     for (std::size_t i = 0; i < views_.size(); ++i) {

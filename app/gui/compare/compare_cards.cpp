@@ -41,7 +41,8 @@ CardSpec ComparePanel::settings_card() {
             if (!settings.rows.empty()) return {};
             return {"The same settings",
                     fmt::format("All {} fields are equal, device and library too.", settings.same)};
-          }};
+          },
+          .sentence = [this] { return verdict_words(); }};
 }
 
 CardSpec ComparePanel::times_card() {
@@ -115,10 +116,14 @@ CardSpec ComparePanel::overlay_card(const PanelContext& context, const Area& are
           .sentence = [this] { return verdict_words(); }};
 }
 
-/// When one card is presented, the figures above the cards are not there.
+/// When one card is presented, neither the names of the sides nor the figures above the cards are
+/// there.
 std::string ComparePanel::verdict_words() const {
   const profiling::TimeDifference& step = model_.comparison()->step;
-  return fmt::format("B is {}. {}", engine::name_of(step.verdict), step.reason);
+  const auto& [a, b] = names_.of(sides_.a(), sides_.b());
+  return fmt::format("{}. {}. {}{}. {}", a, b,
+                     step.comparable() ? "B is " : "No verdict: ", engine::name_of(step.verdict),
+                     step.reason);
 }
 
 void ComparePanel::draw_overlay_choice(const PanelContext& context, float width) {
@@ -149,11 +154,20 @@ void ComparePanel::draw_overlay_choice(const PanelContext& context, float width)
 void ComparePanel::draw_overlay(const PanelContext& context, const Area& room) {
   const Theme& theme = context.theme;
   const OverlaidBins& bins = overlaid();
+  const auto& [a, b] = names_.of(sides_.a(), sides_.b());
+  const float legend = plot::draw_legend(context,
+                                         {.id = "compare.legend",
+                                          .right = ImVec2(room.end().x, room.at.y),
+                                          .left = room.at.x + theme.px(88),
+                                          .gap = theme.px(kGap)},
+                                         {{a, theme.series(0)}, {b, theme.series(1)}});
+  const Area under = room.below(legend);
+  ImGui::SetCursorScreenPos(under.at);
   const float line = theme.fonts.label->FontSize + theme.px(kGapSmall);
   const bool per_bin = bins.axis != plot::AxisKind::Log2;
   const plot::HistogramSpec spec{
       .id = "##compare.histogram",
-      .size = ImVec2(room.size.x, room.size.y - line),
+      .size = ImVec2(under.size.x, under.size.y - line),
       .x = {.kind = bins.axis, .limits = plot::histogram_limits({&bins.a, &bins.b}, bins.axis)},
       .y_label = fmt::format("{} / {}", normalised_ ? "%" : "count", per_bin ? "bin" : "octave"),
       .per_bin = per_bin,

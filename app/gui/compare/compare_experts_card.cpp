@@ -123,7 +123,7 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
           .title = snr_ ? fmt::format("Per expert: SNR of {}", kProducts.at(backward ? product : 0))
                         : "Per expert: time",
           .question = "How does each expert change from A to B?",
-          .note = snr_    ? "SNR of B minus SNR of A"
+          .note = snr_    ? comparison.no_snr_difference.empty() ? "B minus A" : ""
                   : timed ? verdicts_note(comparison)
                           : "",
           .measured = "Time by " + (timed ? comparison.expert_method : std::string("no method")) +
@@ -138,15 +138,21 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
               return {"No time per expert", comparison.no_expert_time, "compare.show_snr",
                       "Show SNR", [this] { snr_ = true; }};
             }
+            if (snr_ && !comparison.no_snr_difference.empty()) {
+              return {"No difference of SNR", comparison.no_snr_difference, "compare.show_time",
+                      "Show time", [this] { snr_ = false; }};
+            }
             if (!comparison.experts.empty()) return {};
             return {"No experts", "Neither run has results per expert."};
           },
           .draw = [this, &context](const Area& room) { draw_expert_bars(context, room.size); },
-          .read_out = {"compare.experts", "how each expert changes", [this, &comparison, timed] {
+          .read_out = {"compare.experts", "how each expert changes",
+                       [this, &comparison, timed] {
                          return fmt::format("experts={};metric={};timed={}",
                                             comparison.experts.size(), snr_ ? "snr" : "time",
                                             timed ? 1 : 0);
-                       }}};
+                       }},
+          .sentence = [this] { return verdict_words(); }};
 }
 
 }  // namespace app

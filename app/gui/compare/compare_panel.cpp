@@ -98,6 +98,8 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
                "drift then affects both equally",
                blocks_, iterations_),
            .width = button})) {
+    asked_a_ = sides_.a();
+    asked_b_ = sides_.b();
     context.commands.push_back(InterleavedOrder{.a = sides_.a().runs.front()->request,
                                                 .b = sides_.b().runs.front()->request,
                                                 .blocks = static_cast<int>(blocks_),
@@ -115,15 +117,27 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
   controls::drag_int(context, "compare.iterations", "iterations each", iterations_, 1,
                      engine::kMaxIterations, 20,
                      {.tooltip = "Iterations per block", .width = theme.px(52)});
-  if (interleaved && !batch.error.empty()) {
-    ImGui::SameLine(0, theme.px(kGap));
-    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
-    show_text(batch.error);
-    ImGui::PopStyleColor();
-    controls::record(context, "compare.error", "error", "text", batch.error,
-                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-    if (ImGui::IsItemHovered()) controls::tooltip(context, batch.error);
-  }
+}
+
+std::string ComparePanel::refusal(const BatchStatus& batch) const {
+  if (batch.kind != profiling::GroupKind::Interleaved || batch.error.empty()) return {};
+  // Another pair may not be refused.
+  const bool refused = batch.id == 0;
+  if (refused && !(sides_.a() == asked_a_ && sides_.b() == asked_b_)) return {};
+  return fmt::format("A and B were not measured: {}", batch.error);
+}
+
+float ComparePanel::draw_refusal(const PanelContext& context, const Area& area) const {
+  const std::string text = refusal(context.view.batch);
+  if (text.empty()) return 0.0F;
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.body;
+  const std::string lines = broken_at_spaces(font, text, area.size.x);
+  const float height = shown_size(font, lines, area.size.x).y;
+  draw_shown(ImGui::GetWindowDrawList(), font, area.at, theme.colors.bad, lines, area.size.x);
+  controls::record(context, "compare.error", "error", "text", text, area.at,
+                   ImVec2(area.end().x, area.at.y + height));
+  return height + theme.px(kGap);
 }
 
 void ComparePanel::draw_nothing(const PanelContext& context, const Area& area) {
@@ -261,12 +275,15 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
 
 std::optional<PageSubject> ComparePanel::subject() const {
   std::string words = part_ == 1 ? frontier_.subject() : "Two runs side by side";
-  if (part_ == 0 && sides_.ready()) words = names_.of(sides_.a(), sides_.b());
+  if (part_ == 0 && sides_.ready()) {
+    const auto& [a, b] = names_.of(sides_.a(), sides_.b());
+    words = fmt::format("{}   against   {}", a, b);
+  }
   return PageSubject{.words = std::move(words), .answers_request = false};
 }
 
-const std::string& SideNames::of(const CompareSide& a, const CompareSide& b) {
-  if (a_ == a.runs && b_ == b.runs) return words_;
+const SideNames::Pair& SideNames::of(const CompareSide& a, const CompareSide& b) {
+  if (a_ == a.runs && b_ == b.runs) return names_;
   a_ = a.runs;
   b_ = b.runs;
   const std::vector<std::string> names = summaries_of(
@@ -275,8 +292,15 @@ const std::string& SideNames::of(const CompareSide& a, const CompareSide& b) {
     const std::size_t blocks = side.runs.size();
     return blocks == 1 ? summary : fmt::format("{}, {} blocks", summary, blocks);
   };
-  words_ = fmt::format("A: {}   against   B: {}", name(names[0], a), name(names[1], b));
-  return words_;
+  names_ = {.a = "A: " + name(names[0], a), .b = "B: " + name(names[1], b)};
+  return names_;
+}
+
+std::optional<PageComparison> ComparePanel::compared() const {
+  if (part_ != 0 || !sides_.ready()) return std::nullopt;
+  const CompareSide& a = sides_.a();
+  const CompareSide& b = sides_.b();
+  return PageComparison{.a = a.title, .b = b.title, .runs_a = a.runs, .runs_b = b.runs};
 }
 
 void ComparePanel::draw_page(const PanelContext& context, const Area& area) {
@@ -323,8 +347,9 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
   } else {
     draw_again(context, first.size.x);
   }
-  draw_pickers(context, {ImVec2(area.at.x, area.at.y + below), ImVec2(area.size.x, row)});
-  draw_pair(context, area.below(2.0F * below));
+  const float said = draw_refusal(context, area.below(below));
+  draw_pickers(context, {ImVec2(area.at.x, area.at.y + below + said), ImVec2(area.size.x, row)});
+  draw_pair(context, area.below(2.0F * below + said));
 }
 
 std::unique_ptr<PagePanel> make_compare_panel(const std::function<void()>& wake) {

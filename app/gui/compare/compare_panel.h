@@ -13,16 +13,20 @@
 
 namespace app {
 
-/// The two sides by what distinguishes them: "A: BF16   against   B: FP8 block". Made when a side
+/// The two sides by what distinguishes them: "A: BF16" and "B: FP8 block". Made when a side
 /// changes, not in every frame.
 class SideNames {
  public:
-  const std::string& of(const CompareSide& a, const CompareSide& b);
+  struct Pair {
+    std::string a;
+    std::string b;
+  };
+  const Pair& of(const CompareSide& a, const CompareSide& b);
 
  private:
   profiling::RunList a_;
   profiling::RunList b_;
-  std::string words_;
+  Pair names_;
 };
 
 class ComparePanel : public PagePanel {
@@ -31,6 +35,7 @@ class ComparePanel : public PagePanel {
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override { return model_.tick(); }
   std::optional<PageSubject> subject() const override;
+  std::optional<PageComparison> compared() const override;
   bool close_front() override { return part_ == 0 ? board_.restore() : frontier_.close_front(); }
 
  private:
@@ -38,6 +43,10 @@ class ComparePanel : public PagePanel {
   bool draw_picker(const PanelContext& context, const char* id, const char* label,
                    const CompareSide& side, float width, CompareSide& chosen);
   void draw_again(const PanelContext& context, float width);
+  /// Why the newest measurement of the pair was refused or failed; empty = it was not.
+  std::string refusal(const BatchStatus& batch) const;
+  /// That in as many lines as it needs; returns their height with the gap below.
+  float draw_refusal(const PanelContext& context, const Area& area) const;
   void draw_nothing(const PanelContext& context, const Area& area);
   void draw_pair(const PanelContext& context, const Area& area);
   void draw_page(const PanelContext& context, const Area& area);
@@ -59,7 +68,9 @@ class ComparePanel : public PagePanel {
 
   SideChoice sides_;
   mutable SideNames names_;
-  std::string filter_;  // of the open list of sides
+  std::string filter_;   // of the open list of sides
+  CompareSide asked_a_;  // when it was last to be measured again
+  CompareSide asked_b_;
   CompareModel model_;
   FrontierView frontier_;
   CardBoard board_;

@@ -86,7 +86,8 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
            : place == FrontierPlace::Undecided ? theme.colors.warn
                                                : theme.colors.accent;
   };
-  plot::Dots dots{.selected = table_.selected};
+  // Of a large sweep, many points on the frontier are close together.
+  plot::Dots dots{.leader = 220.0F, .selected = table_.selected};
   for (std::size_t i = 0; i < made_.points.size(); ++i) {
     const SweepPoint& point = made_.points[i];
     const double snr = snr_of(point, choice);
@@ -96,6 +97,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                   .across = {point.time.p5, point.time.p95},
                   .name = made_.names[i],
                   .strong = point.frontier != FrontierPlace::Off,
+                  .joined = has_shortest_median(point, made_.points),
                   .hollow = several && point.frontier != FrontierPlace::On,
                   .id = fmt::format("frontier.point.{}", i),
                   .value = std::string(
@@ -171,13 +173,15 @@ CardTable FrontierView::table() {
       .id = "##frontier.table", .drawn = &made_.table, .generation = generation_, .state = &table_};
 }
 
-CardSpec FrontierView::points_card(const PanelContext& context) {
+CardSpec FrontierView::points_card(const PanelContext& context, const Area& area) {
   const auto on_frontier =
       std::ranges::count(made_.points, FrontierPlace::On, &SweepPoint::frontier);
   const auto undecided =
       std::ranges::count(made_.points, FrontierPlace::Undecided, &SweepPoint::frontier);
   const float snr = context.theme.px(190);
-  const float sweeps = sweeps_.groups.size() > 1 ? context.theme.px(200) : 0.0F;
+  const float wide =
+      std::min(context.theme.px(320), std::max(context.theme.px(200), 0.3F * area.size.x));
+  const float sweeps = sweeps_.groups.size() > 1 ? wide : 0.0F;
   return {
       .id = "frontier.card",
       .title = "Accuracy against time",
@@ -212,8 +216,6 @@ void FrontierView::draw_choices(const PanelContext& context, float sweeps, float
     if (controls::combo(context, "frontier.sweep", "", index, sweeps_.titles,
                         {.width = sweeps - theme.px(2 * kGap)})) {
       shown_ = sweeps_.groups[static_cast<std::size_t>(index)].id;
-      view_ = {};
-      table_.selected = -1;
     }
     ImGui::SameLine(0, theme.px(kGap));
   }

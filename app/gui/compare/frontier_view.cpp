@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <utility>
 
 #include "app/controllers/background.h"
@@ -85,12 +86,19 @@ void FrontierView::plan(const PanelContext& context) {
   }
 }
 
-FrontierView::Sweeps FrontierView::sweeps_of(const profiling::RunList& runs) {
+std::string FrontierView::recording_of(const profiling::RunGroupMembers& sweep,
+                                       const SessionView& view) {
+  if (sweep.runs.front() < view.live_runs) return {};
+  return std::filesystem::path(view.session_path).filename().string();
+}
+
+FrontierView::Sweeps FrontierView::sweeps_of(const SessionView& view) {
   Sweeps sweeps;
-  for (profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
+  for (profiling::RunGroupMembers& group : profiling::groups_of(view.runs)) {
     if (group.kind != profiling::GroupKind::Sweep) continue;
-    sweeps.titles.push_back(
-        fmt::format("sweep of {}, {} runs", group_time(group.id), group.runs.size()));
+    const std::string file = recording_of(group, view);
+    sweeps.titles.push_back(fmt::format("sweep of {}, {} runs{}{}", group_time(group.id),
+                                        group.runs.size(), file.empty() ? "" : ", ", file));
     sweeps.groups.push_back(std::move(group));
   }
   return sweeps;
@@ -105,7 +113,7 @@ void FrontierView::follow(const PanelContext& context) {
     count_ = runs.size();
     last_run_ = last;
     batch_rows_ = rows;
-    changed_at_once(sweeps_, [&](Sweeps& sweeps) { sweeps = sweeps_of(runs); });
+    changed_at_once(sweeps_, [&](Sweeps& sweeps) { sweeps = sweeps_of(context.view); });
     // The user wants to see a sweep that has just been started.
     if (is_sweeping(context.view.batch)) shown_ = 0;
   }
@@ -117,7 +125,26 @@ void FrontierView::follow(const PanelContext& context) {
   made_for_file_ = file;
   made_for_median_ = median_snr_;
   ++generation_;
-  made_ = {};
+  const std::int64_t shown = std::exchange(drawn_, 0);
+  const Points before = std::exchange(made_, {});
+  make_points(context);
+  keep_selection(shown, before);
+}
+
+void FrontierView::keep_selection(std::int64_t shown, const Points& before) {
+  const auto row = plot::selected_row(table_, before.runs.size());
+  const bool same = shown != 0 && shown == drawn_;
+  const bool stays =
+      same && row && *row < made_.runs.size() && made_.runs[*row] == before.runs[*row];
+  if (!stays) table_.selected = -1;
+  if (!same) {
+    view_ = {};
+    menu_point_ = -1;
+  }
+}
+
+void FrontierView::make_points(const PanelContext& context) {
+  const bool file = context.view.from_file;
   const std::vector<profiling::RunGroupMembers>& groups = sweeps_.groups;
   if (groups.empty()) return;
   auto sweep = std::ranges::find(groups, shown_, &profiling::RunGroupMembers::id);
@@ -135,11 +162,12 @@ void FrontierView::follow(const PanelContext& context) {
 
 std::string FrontierView::subject() const {
   if (made_.runs.empty()) return "Sweeps: accuracy against time";
+  const std::string from = made_.recording.empty() ? "" : " \u00b7 " + made_.recording;
   const engine::RunResult& first = made_.runs.front()->result;
   // Of the first point: what varies is named at the points.
-  return fmt::format("Sweep of {} point{}, {}, {}", made_.runs.size(),
+  return fmt::format("Sweep of {} point{}, {}, {}{}", made_.runs.size(),
                      made_.runs.size() == 1 ? "" : "s",
-                     shape_words(made_.runs.front()->request.shape), first.device.name);
+                     shape_words(made_.runs.front()->request.shape), first.device.name, from);
 }
 
 void FrontierView::tell_works_apart(Points& made, const Theme& theme) {
@@ -165,6 +193,7 @@ void FrontierView::tell_works_apart(Points& made, const Theme& theme) {
 FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& sweep,
                                              const PanelContext& context) const {
   Points made;
+  made.recording = recording_of(sweep, context.view);
   for (const std::size_t index : sweep.runs) {
     const auto& run = made.runs.emplace_back(context.view.runs[index]);
     made.points.push_back(profiling::sweep_point(*run, engine::Product::Fprop));
@@ -351,7 +380,7 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
   }
   board_.draw(context, cards,
               {.id = "frontier.cards", .parts = {{0.64F, theme.px(180)}, {0.36F, theme.px(110)}}},
-              {[&](const Area&) { return points_card(context); },
+              {[&](const Area& room) { return points_card(context, room); },
                [&](const Area&) { return table_card(); }});
   return draw_menu(context);
 }

@@ -41,12 +41,15 @@ class FrontierView {
 
  private:
   void follow(const PanelContext& context);
+  void make_points(const PanelContext& context);
   void plan(const PanelContext& context);
   struct Sweeps {
     std::vector<profiling::RunGroupMembers> groups;
     std::vector<std::string> titles;
   };
-  static Sweeps sweeps_of(const profiling::RunList& runs);
+  static Sweeps sweeps_of(const SessionView& view);
+  /// Of the file that holds the sweep; empty = it is of this window.
+  static std::string recording_of(const profiling::RunGroupMembers& sweep, const SessionView& view);
   /// Points that can beat each other. Times of different work are not a choice between settings.
   struct Work {
     std::string name;  // "Rows 256"
@@ -59,8 +62,11 @@ class FrontierView {
     std::vector<std::string> names;
     std::vector<std::size_t> work_of;  // of every point: of works
     std::vector<Work> works;
+    std::string recording;   // name of the file that it comes from; empty = this window
     plot::DrawnTable table;  // also of what this window planned and could not measure
   };
+  /// What was selected or zoomed belongs to the sweep that was `shown`; another starts without.
+  void keep_selection(std::int64_t shown, const Points& before);
   /// With several works, colours and names them; else green is the frontier.
   static void tell_works_apart(Points& made, const Theme& theme);
   Points points_of(const profiling::RunGroupMembers& sweep, const PanelContext& context) const;
@@ -76,7 +82,7 @@ class FrontierView {
   const std::string& running_name(const BatchStatus& batch);
   // frontier_plot.cpp
   CardTable table();
-  CardSpec points_card(const PanelContext& context);
+  CardSpec points_card(const PanelContext& context, const Area& area);
   CardSpec table_card();
   void draw_choices(const PanelContext& context, float sweeps, float snr);
   void draw_scatter(const PanelContext& context, ImVec2 size);
@@ -105,7 +111,7 @@ class FrontierView {
   // Points of the sweep that is shown.
   Sweeps sweeps_;
   std::int64_t shown_ = 0;  // group id; 0 = the newest
-  std::int64_t drawn_ = 0;  // group id of the sweep that this has led to
+  std::int64_t drawn_ = 0;  // group id of the sweep that this has led to; 0 = none
   bool median_snr_ = false;
   Points made_;
   std::uint64_t generation_ = 0;

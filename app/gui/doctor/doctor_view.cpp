@@ -77,7 +77,10 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
 }
 
 /// "1 other visit above · ", while a visit is on screen: first, because a long subject is cut.
-std::string other_visits(const SessionView& view, const profiling::DoctorReport& shown) {
+/// Where they are chosen is not there when one card is presented.
+std::string other_visits(const PanelContext& context, const profiling::DoctorReport& shown) {
+  if (context.presenting != nullptr) return {};
+  const SessionView& view = context.view;
   const auto others = std::ranges::count_if(
       view.visits, [&shown](const auto& visit) { return &visit->report != &shown; });
   const bool is_visit = std::cmp_not_equal(others, view.visits.size());
@@ -186,7 +189,7 @@ CardSpec DoctorView::state_card(const PanelContext& context, GraphScene& scene) 
                 .question = "What was the outcome, or what is happening now?",
                 .note = busy || report == nullptr
                             ? ""
-                            : other_visits(context.view, *report) + report->snapshot.subject,
+                            : other_visits(context, *report) + report->snapshot.subject,
                 .measured =
                     "Every experiment runs in its own process, which ends with it; a "
                     "marker after every node shows how far a replay got.",

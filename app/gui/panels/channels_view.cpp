@@ -27,16 +27,31 @@ struct FigureWords {
   const char* label;  // of the axis
   plot::AxisKind kind;
   std::vector<float> ChannelProfile::* cells;
-  const char* cell;  // what a cell of several channels shows
+  const char* of_several;  // which of them a step of several channels shows
 };
 
 constexpr FigureWords kFigures[] = {
-    {"amax", "amax", plot::AxisKind::Log2, &ChannelProfile::amax, "largest amax"},
-    {"SNR", "dB", plot::AxisKind::Decibel, &ChannelProfile::snr_db, "lowest SNR"},
-    {"saturated", "%", plot::AxisKind::Number, &ChannelProfile::saturated_share, "most saturated"},
-    {"underflowed", "%", plot::AxisKind::Number, &ChannelProfile::underflowed_share,
-     "most underflowed"},
-    {"lost", "%", plot::AxisKind::Number, &ChannelProfile::lost_share, "most lost"}};
+    {"amax", "amax", plot::AxisKind::Log2, &ChannelProfile::amax, "largest"},
+    {"SNR", "dB", plot::AxisKind::Decibel, &ChannelProfile::snr_db, "lowest"},
+    {"saturated", "%", plot::AxisKind::Number, &ChannelProfile::saturated_share, "most"},
+    {"underflowed", "%", plot::AxisKind::Number, &ChannelProfile::underflowed_share, "most"},
+    {"lost", "%", plot::AxisKind::Number, &ChannelProfile::lost_share, "most"}};
+
+/// What a profile marks with a dot: of amax only what the card counts as outliers, of SNR the
+/// lowest few, whatever they are.
+std::vector<Channel> marked_channels(const ChannelProfile& profile, ChannelFigure figure) {
+  const bool outliers = figure == ChannelFigure::Amax;
+  if (!outliers && figure != ChannelFigure::Snr) return {};
+  std::vector<Channel> marked =
+      profiling::channels_of(profile, outliers ? ChannelList::Largest : ChannelList::LowestSnr);
+  if (marked.size() > kNamed) marked.resize(kNamed);
+  if (outliers) {
+    std::erase_if(marked, [&profile](const Channel& one) {
+      return !(profile.over_median(one) >= engine::kOutlierFactor);
+    });
+  }
+  return marked;
+}
 
 /// As it is drawn: an exponent, decibels, percent. NaN is nowhere.
 double drawn_value(ChannelFigure figure, double value) {
@@ -49,6 +64,15 @@ std::string noun(ChannelAxis axis) { return axis == ChannelAxis::Columns ? "colu
 
 std::string count(std::int64_t number) {
   return plot::count_text(static_cast<std::uint64_t>(number));
+}
+
+/// Where a step of the curve stands for several channels, it shows the worst of them, and so lies
+/// above the median of all.
+std::string axis_label(const ChannelProfile& profile, ChannelAxis axis, const FigureWords& words) {
+  const auto cells = static_cast<std::int64_t>(profile.cells());
+  if (cells == 0 || profile.channels <= cells) return words.label;
+  return fmt::format("{}, {} of {} {}s each", words.label, words.of_several,
+                     count((profile.channels + cells - 1) / cells), noun(axis));
 }
 
 }  // namespace
@@ -134,8 +158,10 @@ CardSpec ChannelsView::profile_card(const PanelContext& context, ChannelAxis axi
               "All elements of a row, or of a column over all experts: largest magnitude, SNR, and "
               "the shares that saturated, became zero, or were lost. With more than {} of them, a "
               "point has the worst of its neighbours. An outlier reaches {:g} times the median. A "
-              "click leads to the largest element, where the worker can make the operand again.",
-              engine::kMaxChannelCells, engine::kOutlierFactor),
+              "click leads to the largest element, where the worker can make the operand again. "
+              "Dots: in "
+              "amax up to {} outliers, in SNR the {} lowest.",
+              engine::kMaxChannelCells, engine::kOutlierFactor, kNamed, kNamed),
           .list =
               [this, axis] {
                 return profiling::named_channels_table(profile(axis), axis,
@@ -143,9 +169,12 @@ CardSpec ChannelsView::profile_card(const PanelContext& context, ChannelAxis axi
               },
           .draw = [this, &context, axis](const Area& room) { draw_profile(context, room, axis); },
           .read_out = {columns ? "channels.columns" : "channels.rows",
-                       columns ? "profile of the columns" : "profile of the rows", [text, &shown] {
-                         return fmt::format("channels={};cells={};outliers={};text={}",
-                                            shown.channels, shown.cells(), shown.outliers, text);
+                       columns ? "profile of the columns" : "profile of the rows",
+                       [this, text, &shown] {
+                         const auto figure = static_cast<ChannelFigure>(figure_);
+                         return fmt::format("channels={};cells={};outliers={};marked={};text={}",
+                                            shown.channels, shown.cells(), shown.outliers,
+                                            marked_channels(shown, figure).size(), text);
                        }}};
 }
 
@@ -163,23 +192,22 @@ plot::Marks ChannelsView::marks(const Theme& theme, ChannelAxis axis) const {
   }
   plot::Marks all = {std::move(line)};
   if (figure == ChannelFigure::Amax && shown.median_amax > 0) {
-    all.emplace_back(plot::Rule{.at = std::log2(shown.median_amax),
-                                .color = theme.colors.dim_text,
-                                .label = "median " + plot::number_text(shown.median_amax)});
+    all.emplace_back(plot::Rule{
+        .at = std::log2(shown.median_amax),
+        .color = theme.colors.dim_text,
+        .label = fmt::format("median {} {}", noun(axis), plot::number_text(shown.median_amax))});
   }
-  if (figure == ChannelFigure::Amax || figure == ChannelFigure::Snr) {
-    plot::Dots dots{.radius = 3.0F, .rim = theme.colors.panel};
-    const std::vector<Channel>& named = profiling::channels_of(
-        shown, figure == ChannelFigure::Amax ? ChannelList::Largest : ChannelList::LowestSnr);
-    for (std::size_t i = 0; i < std::min(named.size(), kNamed); ++i) {
-      const double value = figure == ChannelFigure::Amax ? named[i].amax : named[i].snr_db;
-      dots.dots.push_back(
-          {.at = {static_cast<double>(named[i].index) + 0.5, drawn_value(figure, value)},
-           .color = theme.colors.warn,
-           .name = count(named[i].index)});
-    }
-    all.emplace_back(std::move(dots));
+  const std::vector<Channel> marked = marked_channels(shown, figure);
+  if (marked.empty()) return all;
+  plot::Dots dots{.radius = 3.0F, .rim = theme.colors.panel};
+  for (const Channel& one : marked) {
+    const bool amax = figure == ChannelFigure::Amax;
+    dots.dots.push_back({.at = {static_cast<double>(one.index) + 0.5,
+                                drawn_value(figure, amax ? one.amax : one.snr_db)},
+                         .color = amax ? theme.colors.warn : theme.colors.text,
+                         .name = count(one.index)});
   }
+  all.emplace_back(std::move(dots));
   return all;
 }
 
@@ -218,7 +246,7 @@ void ChannelsView::draw_profile(const PanelContext& context, const Area& room, C
              .label = noun(axis),
              .limits = {0.0, static_cast<double>(shown.channels)}},
        .y = {.kind = words.kind,
-             .label = words.label,
+             .label = axis_label(shown, axis, words),
              .limits = {least, share ? std::max(1.1 * range.max, 1e-3)
                                      : range.max + std::max(0.15 * range.span(), 0.5)}},
        .selectable = false,

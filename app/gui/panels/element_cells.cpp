@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
@@ -115,6 +116,18 @@ void draw_sample_cells(const PanelContext& context, const char* id, const Recipe
   const ImVec2 low(area.at.x + label_width, area.at.y + label_height);
   ImGui::Dummy(ImVec2(label_width + cell_width * static_cast<float>(sample.columns),
                       label_height + cell_height * static_cast<float>(sample.rows)));
+  if (std::exchange(view.to_picked, false)) {
+    const auto show = [](float start, float size, float scroll, float room, void (*set)(float)) {
+      if (start < scroll || start + size > scroll + room) {
+        set(std::max(start - 0.5F * (room - size), 0.0F));
+      }
+    };
+    show(cell_width * static_cast<float>(view.picked_column), cell_width, ImGui::GetScrollX(),
+         area.size.x - label_width - ImGui::GetStyle().ScrollbarSize, ImGui::SetScrollX);
+    show(cell_height * static_cast<float>(view.picked_row), cell_height, ImGui::GetScrollY(),
+         area.size.y - label_height - ImGui::GetStyle().ScrollbarSize, ImGui::SetScrollY);
+  }
+  const ImVec2 scroll(ImGui::GetScrollX(), ImGui::GetScrollY());
   const ImVec2 mouse = ImGui::GetMousePos();
   const bool inside = ImGui::IsWindowHovered() && mouse.x >= low.x && mouse.y >= low.y;
   if (inside) {
@@ -161,12 +174,13 @@ void draw_sample_cells(const PanelContext& context, const char* id, const Recipe
   }
   draw->PopClipRect();
   ImGui::EndChild();
-  controls::record(context, id, "elements of the sample", "plot",
-                   fmt::format("row={};column={};rows={};columns={};cell_width={:.1f};"
-                               "cell_height={:.1f};left={:.1f};top={:.1f}",
-                               sample.row, sample.column, sample.rows, sample.columns, cell_width,
-                               cell_height, low.x, low.y),
-                   area.at, area.end());
+  controls::record(
+      context, id, "elements of the sample", "plot",
+      fmt::format("row={};column={};rows={};columns={};cell_width={:.1f};"
+                  "cell_height={:.1f};left={:.1f};top={:.1f};scroll_x={:.1f};scroll_y={:.1f}",
+                  sample.row, sample.column, sample.rows, sample.columns, cell_width, cell_height,
+                  low.x, low.y, scroll.x, scroll.y),
+      area.at, area.end());
 }
 
 }  // namespace app

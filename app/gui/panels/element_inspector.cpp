@@ -92,10 +92,9 @@ void RunInspector::show(const PanelContext& context, const NumericsModel& model)
 
 void RunInspector::pick_element() {
   const engine::QuantizationSample& sample = overlay_.report->sample;
-  view_.picked_row =
-      static_cast<int>(std::clamp<std::int64_t>(row_ - sample.row, 0, sample.rows - 1));
-  view_.picked_column =
-      static_cast<int>(std::clamp<std::int64_t>(column_ - sample.column, 0, sample.columns - 1));
+  view_.pick(
+      static_cast<int>(std::clamp<std::int64_t>(row_ - sample.row, 0, sample.rows - 1)),
+      static_cast<int>(std::clamp<std::int64_t>(column_ - sample.column, 0, sample.columns - 1)));
 }
 
 bool RunInspector::holds_region() const {
@@ -109,19 +108,10 @@ bool RunInspector::holds_region() const {
 
 /// Of the region that was asked for: the worker has put it into the sample.
 void RunInspector::choose_largest(const engine::QuantizationSample& sample) {
-  const OperandRegion region = std::exchange(searched_, {});
-  float amax = -1.0F;
-  for (std::size_t i = 0; i < sample.original.size(); ++i) {
-    const std::int64_t row = sample.row + static_cast<std::int64_t>(i) / sample.columns;
-    const std::int64_t column = sample.column + static_cast<std::int64_t>(i) % sample.columns;
-    const bool inside = row >= region.row && row < region.row + region.rows &&
-                        column >= region.column && column < region.column + region.columns;
-    const float magnitude = std::abs(sample.original[i]);
-    if (!inside || magnitude <= amax || !std::isfinite(magnitude)) continue;
-    amax = magnitude;
-    row_ = row;
-    column_ = column;
-  }
+  const std::optional<OperandPlace> largest = largest_in(sample, std::exchange(searched_, {}));
+  if (!largest) return;
+  row_ = largest->row;
+  column_ = largest->column;
 }
 
 /// The one that was looked at last, before another run takes the screen.

@@ -31,6 +31,13 @@ struct SampleView {
   int field = static_cast<int>(CellField::Code);
   int picked_row = 0;  // in the sample
   int picked_column = 0;
+  bool to_picked = false;  // the grid scrolls there once, if the element is out of view
+
+  void pick(int row, int column) {
+    picked_row = row;
+    picked_column = column;
+    to_picked = true;
+  }
 };
 
 /// The number fields for the first row and column of a sample.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "engine/model/path_text.h"
@@ -49,6 +50,23 @@ bool has_elements(const NumericsModel& model) { return can_inspect(model) && mod
 
 bool can_inspect(const NumericsModel& model) {
   return is_linear_operand(model.operand()) || model.operand() == engine::StepTensor::WDown;
+}
+
+std::optional<OperandPlace> largest_in(const engine::QuantizationSample& sample,
+                                       const OperandRegion& region) {
+  std::optional<OperandPlace> largest;
+  float amax = -1.0F;
+  for (std::size_t i = 0; i < sample.original.size(); ++i) {
+    const std::int64_t row = sample.row + static_cast<std::int64_t>(i) / sample.columns;
+    const std::int64_t column = sample.column + static_cast<std::int64_t>(i) % sample.columns;
+    const bool inside = row >= region.row && row < region.row + region.rows &&
+                        column >= region.column && column < region.column + region.columns;
+    const float magnitude = std::abs(sample.original[i]);
+    if (!inside || magnitude <= amax || !std::isfinite(magnitude)) continue;
+    amax = magnitude;
+    largest = OperandPlace{row, column};
+  }
+  return largest;
 }
 
 engine::ComparisonRequest inspection_order(const NumericsModel& model,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "app/gui/panels/numerics_model.h"
@@ -20,13 +21,14 @@ bool is_shown_on_recipes(const engine::ComparisonRequest& request);
 bool can_inspect(const NumericsModel& model);
 /// It can, and they have codes.
 bool has_elements(const NumericsModel& model);
-/// A region of an operand; where it has no size, the place that a sample begins at.
-struct OperandRegion {
+struct OperandPlace {
   std::int64_t row = 0;
   std::int64_t column = 0;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
 };
+/// The finite element of the region that is largest in magnitude, among those of the sample; none
+/// where the sample has none of the region.
+std::optional<OperandPlace> largest_in(const engine::QuantizationSample& sample,
+                                       const OperandRegion& region);
 
 /// Requests the elements around the region's largest element, or from its place on; only where
 /// can_inspect().

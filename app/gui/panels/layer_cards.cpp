@@ -38,7 +38,7 @@ CardSpec LayerView::errors_card(const PanelContext& context) {
   return {.id = "layer.errors_card",
           .title = "Where the error of Y comes from",
           .question = "Which operand's quantization costs the output most?",
-          .note = "SNR of Y with one operand left unquantized",
+          .note = "SNR of Y, one operand unquantized",
           .measured =
               "The layer of the run is computed again with one operand of forward unquantized and "
               "all others quantized, and its Y compared with that of a layer that computes in FP32 "
@@ -113,7 +113,8 @@ void LayerView::draw_errors(const PanelContext& context, const Area& room) const
 CardSpec LayerView::memory_card(const PanelContext& context) {
   return {
       .id = "layer.memory_card",
-      .title = "Memory kept for backward, per recipe",
+      .title = has_backward() ? "Memory kept for backward, per recipe"
+                              : "Memory a backward pass needs, per recipe",
       .question = "How much must forward keep, and how much does each recipe save?",
       .note = "one layer",
       .measured =
@@ -142,8 +143,8 @@ CardSpec LayerView::memory_card(const PanelContext& context) {
 
 void LayerView::draw_memory(const PanelContext& context, const Area& room) const {
   const Theme& theme = context.theme;
-  const Area below =
-      with_sentence(context, room, "layer.memory_sentence", memory_sentence(memories_));
+  const Area below = with_sentence(context, room, "layer.memory_sentence",
+                                   memory_sentence(memories_, has_backward()));
   const ImU32 weights = plot::faded(theme.colors.dim_text, 0.5F);
   float legend = theme.fonts.label->FontSize + theme.px(kGapSmall);
   const bool layer = memories_.front().h > 0 || memories_.front().a > 0;

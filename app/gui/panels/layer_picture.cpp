@@ -139,7 +139,9 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
       .question =
           "Where in the layer are error, memory and time? A click on an operand shows its "
           "numbers on This run.",
-      .note = has_layer_ ? "layer 0 · median times per step · blue: kept for backward" : "",
+      .note = !has_layer_      ? ""
+              : has_backward() ? "layer 0 · median times per step · blue: kept for backward"
+                               : "layer 0 · median times per step",
       .measured =
           "SNR: the tensor as the next product reads it, against the same tensor of a layer that "
           "computes in FP32 from unquantized operands, so everything before it counts; all experts "

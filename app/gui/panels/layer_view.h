@@ -28,6 +28,8 @@ class LayerView {
   std::function<profiling::Table()> layer_list(
       profiling::Table (*table)(const engine::RunResult&)) const;
   EmptyState no_layer(const PanelContext& context) const;
+  /// Of the run on screen, else of the request.
+  bool has_backward() const { return memory_of_.products.passes != engine::StepPasses::Forward; }
   // layer_picture.cpp
   CardSpec picture_card(const PanelContext& context);
   void draw_picture(const PanelContext& context, const Area& room);

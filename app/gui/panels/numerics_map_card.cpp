@@ -92,27 +92,10 @@ void NumericsPanel::draw_map_layers(const PanelContext& context) {
 }
 
 void NumericsPanel::inspect_at(const PanelContext& context, const plot::HeatmapHover& hover) {
-  const engine::ScaleMap& map = model_.statistics().scale_map;
-  // All blocks of the cell: a folded cell covers several.
-  const auto first = [](std::int64_t cell, std::int64_t source, std::int64_t cells) {
-    return (cell * source + cells - 1) / cells;
-  };
-  const auto operand_row = [this](std::int64_t source_row) {
-    return model_.operand_row(static_cast<double>(source_row));
-  };
-  const std::int64_t row = operand_row(first(hover.row, map.source_rows, map.rows));
-  // An expert's last block may have fewer rows than the others.
-  const std::int64_t next = first(hover.row + 1, map.source_rows, map.rows);
-  const std::int64_t end =
-      next < map.source_rows ? operand_row(next) : operand_row(next - 1) + map.block_rows;
-  const std::int64_t column =
-      first(hover.column, map.source_columns, map.columns) * map.block_columns;
-  const std::int64_t column_end =
-      first(hover.column + 1, map.source_columns, map.columns) * map.block_columns;
   lower_ = 1;
   inspector_.go_to(context, model_,
-                   {row, column, std::max<std::int64_t>(end - row, 1),
-                    std::max<std::int64_t>(column_end - column, 1)});
+                   region_of_cell(model_.statistics().scale_map, hover.row, hover.column,
+                                  [this](double row) { return model_.operand_row(row); }));
 }
 
 CardSpec NumericsPanel::map_card(const PanelContext& context) {

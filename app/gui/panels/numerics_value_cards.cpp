@@ -103,8 +103,9 @@ CardSpec NumericsPanel::scales_card(const PanelContext& context) {
           .measured =
               "Quantization scale (what the operand is multiplied by) and amax of each "
               "block or tensor. Both plots share axis and zoom; a range of magnitudes is one of "
-              "values and of amax, a range of scales only of those. " +
-              std::string(kCountMethod),
+              "values and of amax, a range of scales only of those. Exact counts, four bars per "
+              "power of two; the heights add up to n. Zeros, infinities and NaN are shown "
+              "separately.",
           .list =
               [this] {
                 return plot::bins_table("series",
@@ -127,8 +128,10 @@ void NumericsPanel::draw_scales(const PanelContext& context, const Area& room) {
       // Scale and amax of a block move together; only a range of magnitudes is one of values, too.
       plot::HistogramSpec spec =
           shared_histogram({&model_.scale(), &model_.amax()}, id, ImVec2(room.size.x, half));
-      spec.y_label = fmt::format("{} of each {}, {}s / octave", label,
-                                 per_expert ? "expert" : "block", per_expert ? "expert" : "block");
+      // Counts, which add up to the card's n: a density would be larger than it.
+      const char* const owner = per_expert ? "expert" : "block";
+      spec.y_label = fmt::format("{} of each {}, {}s in a bar", label, owner, owner);
+      spec.per_bin = true;
       spec.log_y = log_counts_;
       const std::vector<plot::HistogramSeries> series = {
           {.name = label, .color = color, .bins = &bins}};

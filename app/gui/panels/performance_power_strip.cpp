@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
@@ -54,7 +55,7 @@ plot::Line line_of(const plot::PlotFrame& frame, const std::vector<PowerSample>&
   plot::Line line{
       .color = curve.color,
       .width = 1.5F,
-      .name = fmt::format("{} \u2264 {:.0f} {}", curve.name, curve.highest, curve.unit)};
+      .name = fmt::format("{}, highest sample {:.0f} {}", curve.name, curve.highest, curve.unit)};
   const auto pixels = static_cast<std::size_t>(std::max(frame.max().x - frame.min().x, 1.0F));
   const std::size_t stride = std::max<std::size_t>((shown.last - shown.first) / pixels, 1);
   const double highest = std::max(curve.highest, 1.0);
@@ -99,15 +100,19 @@ void draw_axis(const PanelContext& context, const plot::PlotFrame& frame, const 
   frame.close_clip();
 }
 
-/// Where something limited the clock.
+/// Where something limited the clock, and what.
 plot::Spans limits_of(const PanelContext& context, const std::vector<PowerSample>& samples,
                       Visible shown) {
   plot::Spans limits{.color = context.theme.colors.warn, .kind = plot::Spans::Kind::Foot};
+  std::uint64_t reasons = 0;
   for (std::size_t i = shown.first; i + 1 < shown.last; ++i) {
-    if ((samples[i].clock_reasons & profiling::kThrottleReasons) == 0) continue;
+    const std::uint64_t limiting = samples[i].clock_reasons & profiling::kThrottleReasons;
+    if (limiting == 0) continue;
+    reasons |= limiting;
     limits.ranges.push_back(
         {static_cast<double>(samples[i].time_ns), static_cast<double>(samples[i + 1].time_ns)});
   }
+  limits.name = "throttled: " + profiling::clock_reason_names(reasons);
   return limits;
 }
 
@@ -176,6 +181,7 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
   const plot::Range before = strip_view_.x;
   Visible shown;
   const PowerSample* nearest = nullptr;
+  std::string named_limits;
   {
     plot::PlotFrame frame(
         context,
@@ -192,10 +198,11 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
          .right_margin = std::max(end.x - time_axis.right, 1.0F)},
         strip_view_);
     shown = visible(power.samples, frame.x().view);
-    plot::draw_marks(
-        context, frame,
-        {limits_of(context, power.samples, shown), line_of(frame, power.samples, shown, curves[1]),
-         line_of(frame, power.samples, shown, curves[0])});
+    plot::Spans limits = limits_of(context, power.samples, shown);
+    named_limits = limits.ranges.empty() ? "" : limits.name;
+    plot::draw_marks(context, frame,
+                     {std::move(limits), line_of(frame, power.samples, shown, curves[1]),
+                      line_of(frame, power.samples, shown, curves[0])});
     draw_axis(context, frame, curves[0], true);
     draw_axis(context, frame, curves[1], false);
     if (frame.hovered() && shown.first < shown.last) {
@@ -217,8 +224,9 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
   }
   controls::record(
       context, "performance.power", "clock and power", "plot",
-      fmt::format("samples={};shown={};max_w={:.0f};max_mhz={:.0f};method={}", power.samples.size(),
-                  shown.last - shown.first, curves[0].highest, curves[1].highest, power.method),
+      fmt::format("samples={};shown={};max_w={:.0f};max_mhz={:.0f};limits={};method={}",
+                  power.samples.size(), shown.last - shown.first, curves[0].highest,
+                  curves[1].highest, named_limits, power.method),
       at, end);
 }
 

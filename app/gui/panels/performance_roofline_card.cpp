@@ -213,13 +213,14 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
               .product = "dense product",
               .source = large ? ", measured in this run" : ""},
              theme.colors.accent, 2);
-    plot::Dots dots{.radius = 5.0F, .reach = 10.0F, .rim = theme.colors.window, .all_named = true};
+    plot::Dots dots{.radius = 5.0F, .reach = 10.0F, .rim = theme.colors.window};
     for (const RooflinePoint& point : points) {
       dots.dots.push_back(
           {.at = {std::log2(point.work.intensity()),
                   std::log10(point.flop_per_s() / scales.unit.flop_per_s)},
            .color = theme.stage(point.stage),
            .name = std::string(engine::stage_name(point.stage)),
+           .joined = true,
            .id = fmt::format("performance.roofline.{}", engine::stage_name(point.stage)),
            .value = rate_text(point.flop_per_s(), scales.unit)});
     }

@@ -52,9 +52,8 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
   const float gap = theme.px(kGap);
   const float choices = std::min(theme.px(220), width - gap);
   if (width > choices + theme.px(140)) {
-    if (find_.draw(context, width - choices - 2.0F * gap, timeline_view_.x.min)) {
-      plot::bring_into_view(model_.run().activity.records[*find_.chosen()], model_.lanes(),
-                            timeline_view_);
+    if (const auto record = find_.draw(context, width - choices - 2.0F * gap, timeline_view_.x)) {
+      bring_into_view(*record);
     }
     ImGui::SameLine(0, gap);
   }
@@ -70,6 +69,18 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
             .tooltip = "A lane for each expert, or for a few neighbours where there are many"}})) {
     model_.set_lanes(static_cast<plot::LaneChoice>(choice));
   }
+}
+
+void PerformancePanel::bring_into_view(std::uint32_t record) {
+  const plot::TimelineLanes& lanes = model_.lanes();
+  plot::bring_into_view(model_.run().activity.records[record], lanes, timeline_view_);
+  // Its lane may be hidden, or collapsed with its group.
+  const std::vector<std::size_t> of_record = plot::lanes_with(lanes, model_.run().activity, record);
+  if (of_record.empty()) return;
+  for (const plot::LaneLine& line : lane_order_.lines(lanes.labels, lanes.groups)) {
+    if (!line.heading && std::ranges::find(of_record, line.lane) != of_record.end()) return;
+  }
+  lane_order_.reveal(lanes.labels[of_record.front()], lanes.groups[of_record.front()]);
 }
 
 void PerformancePanel::draw_heading_button(const PanelContext& context,
@@ -170,7 +181,9 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
           "measured from the end of one record to the start of the next in its row. The "
           "strip is as high as the records in a pixel are busy, against the busiest. "
           "Allocated memory is what was allocated and not yet released since the first event of "
-          "the run; the run's peak is the full height.",
+          "the run; the run's peak is the full height. Clock and power are the driver's samples, "
+          "from 0 to the highest one of the run; a single sample of power may exceed the device's "
+          "limit, which is kept on average.",
       .table = {.id = "##performance.kernels", .drawn = &model_.kernels_table()},
       .actions = {{"export_trace", "Export the range as a Chrome trace",
                    [this, &context] { order_export(context, false); }},
@@ -266,7 +279,7 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
                                                             ImVec2 size) {
   const profiling::Activity& activity = model_.run().activity;
   if (find_.handle_keys(context.keys, model_.lanes())) {
-    plot::bring_into_view(activity.records[*find_.chosen()], model_.lanes(), timeline_view_);
+    bring_into_view(*find_.chosen());
   }
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const float notes = notes_.prepare(context, timeline_view_);

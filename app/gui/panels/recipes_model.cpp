@@ -33,15 +33,17 @@ plot::Bins code_bins(const RecipeOverlay& overlay) {
 }  // namespace
 
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,
-                                           std::int64_t sample_row, std::int64_t sample_column) {
+                                           const OperandRegion& sample) {
   engine::ComparisonRequest order{.request = request, .weights = weights};
   order.recipes = engine::default_comparison(request.recipe);
   order.request.recipe = {};
   order.request.launch = {};
   order.request.layers = 1;
   order.request.workspace = engine::WorkspaceStrategy::PerMatmul;
-  order.sample_row = sample_row;
-  order.sample_column = sample_column;
+  order.sample_row = sample.row;
+  order.sample_column = sample.column;
+  order.sample_rows = sample.rows;
+  order.sample_columns = sample.columns;
   return order;
 }
 

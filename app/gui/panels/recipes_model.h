@@ -100,10 +100,11 @@ class RecipesModel {
   plot::Range map_colors_;
 };
 
-/// The order that results from the rail's request. Settings that a comparison does not use (launch,
-/// layers, chosen recipe) are at their defaults, so that changing them triggers nothing.
+/// The order that results from the rail's request, for the elements around the largest one of
+/// `sample`, or from its place on where it has no size. Settings that a comparison does not use
+/// (launch, layers, chosen recipe) are at their defaults, so that changing them triggers nothing.
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,
-                                           std::int64_t sample_row, std::int64_t sample_column);
+                                           const OperandRegion& sample = {});
 /// Whether a comparison answers an order; the backend may have been chosen by the worker.
 bool answers(const engine::ComparisonRequest& done, const engine::ComparisonRequest& order);
 

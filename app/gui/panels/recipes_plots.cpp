@@ -240,8 +240,13 @@ void RecipesView::draw_map(const PanelContext& context, const Area& area, std::s
       plot::read_out(context, overlay.name,
                      {{"from row", std::to_string(row)},
                       {"from column", std::to_string(column)},
-                      {"scale_inv", plot::log2_text(value)}});
-      if (hover.clicked) go_to(context, row, column);
+                      {"scale_inv", plot::log2_text(value)},
+                      {"click", "the largest element here"}});
+      if (hover.clicked) {
+        go_to(context, region_of_cell(map, hover.row, hover.column, [&](double source_row) {
+                return model_.operand_row(map, source_row);
+              }));
+      }
     }
   }
   controls::record(

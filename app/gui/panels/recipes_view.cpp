@@ -28,7 +28,7 @@ bool is_comparing(const SessionView& view) { return view.comparing && !view.comp
 }  // namespace
 
 engine::ComparisonRequest RecipesView::wanted(const PanelContext& context) const {
-  return comparison_order(context.view.requested, operand_ == 1, sample_row_, sample_column_);
+  return comparison_order(context.view.requested, operand_ == 1, wanted_sample_);
 }
 
 void RecipesView::follow(const PanelContext& context) {
@@ -52,10 +52,10 @@ void RecipesView::follow(const PanelContext& context) {
     shown_ = model_.recorded() == found;
     return;
   }
-  if (other && view.from_file) {
-    sample_row_ = found->comparison.request.sample_row;
-    sample_column_ = found->comparison.request.sample_column;
-  }
+  const engine::ComparisonRequest& answered = found->comparison.request;
+  const OperandRegion sample{answered.sample_row, answered.sample_column, answered.sample_rows,
+                             answered.sample_columns};
+  if (other && view.from_file) wanted_sample_ = sample;
   followed_ = wanted;
   shown_ = changed_at_once(model_, [&](RecipesModel& model) {
     model.set(std::move(found), columnwise, context.theme);
@@ -65,6 +65,7 @@ void RecipesView::follow(const PanelContext& context) {
     }
     model.choose(table_.chosen, context.theme);
   });
+  if (other && shown_ && sample.rows > 0) pick_largest(sample);
 }
 
 void RecipesView::draw(const PanelContext& context, const Area& area, float taken_left) {
@@ -282,12 +283,28 @@ void RecipesView::take_choice(const PanelContext& context) {
   model_.choose(table_.chosen, context.theme);
 }
 
-void RecipesView::go_to(const PanelContext& context, std::int64_t row, std::int64_t column) {
-  sample_row_ = row;
-  sample_column_ = column;
-  sample_.picked_row = 0;
-  sample_.picked_column = 0;
-  if (!context.view.from_file) orders_.send(context, wanted(context));
+void RecipesView::go_to(const PanelContext& context, const OperandRegion& region) {
+  if (context.view.from_file) return pick_largest(region);
+  wanted_sample_ = region;
+  sample_.pick(0, 0);
+  orders_.send(context, wanted(context));
+}
+
+void RecipesView::pick_largest(const OperandRegion& region) {
+  for (const engine::QuantizationReport* report : model_.reports()) {
+    if (report->sample.rows == 0) continue;
+    if (const auto largest = largest_in(report->sample, region)) show_element(*report, *largest);
+    return;
+  }
+}
+
+void RecipesView::show_element(const engine::QuantizationReport& report,
+                               const OperandPlace& place) {
+  const engine::QuantizationSample& sample = report.sample;
+  const std::int64_t row = place.row - sample.row;
+  const std::int64_t column = place.column - sample.column;
+  if (row < 0 || row >= sample.rows || column < 0 || column >= sample.columns) return;
+  sample_.pick(static_cast<int>(row), static_cast<int>(column));
 }
 
 void RecipesView::show(const RecipesModel::Comparison& comparison, std::int64_t row,
@@ -297,23 +314,17 @@ void RecipesView::show(const RecipesModel::Comparison& comparison, std::int64_t 
   picked_ = comparison;
   by_expert_ = false;
   for (const engine::QuantizationReport& report : shown.reports) {
-    const engine::QuantizationSample& sample = report.sample;
-    if (sample.rows == 0) continue;
-    const std::int64_t picked_row = row - sample.row;
-    const std::int64_t picked_column = column - sample.column;
-    if (picked_row < 0 || picked_row >= sample.rows || picked_column < 0 ||
-        picked_column >= sample.columns) {
-      return;
-    }
-    sample_.picked_row = static_cast<int>(picked_row);
-    sample_.picked_column = static_cast<int>(picked_column);
-    return;
+    if (report.sample.rows == 0) continue;
+    return show_element(report, {row, column});
   }
 }
 
 void RecipesView::draw_sample_controls(const PanelContext& context) {
-  std::int64_t row = sample_row_;
-  std::int64_t column = sample_column_;
+  const engine::QuantizationSample& shown = model_.overlays()[cell_recipe_].report->sample;
+  // A searched sample is where its largest element is; a typed place is still to be dragged on.
+  const bool searched = wanted_sample_.rows > 0;
+  std::int64_t row = searched ? shown.row : wanted_sample_.row;
+  std::int64_t column = searched ? shown.column : wanted_sample_.column;
   if (draw_sample_position(context,
                            {.row_id = "recipes.row",
                             .column_id = "recipes.column",
@@ -326,7 +337,7 @@ void RecipesView::draw_sample_controls(const PanelContext& context) {
                             .rows = model_.operand_rows(),
                             .columns = model_.comparison().request.request.shape.k},
                            row, column)) {
-    go_to(context, row, column);
+    go_to(context, {row, column});
   }
   controls::segmented(context, "recipes.field", sample_.field, cell_fields(),
                       {.tooltip = "What the cells show"});
@@ -383,6 +394,11 @@ void RecipesView::draw_arithmetic(const PanelContext& context, const Area& area)
       fmt::format("x = {}[{}, {}] = {}", operand_ == 0 ? "X" : "W", row, column, original);
   plot::draw_text(draw, font, at, theme.colors.text, all);
   float y = at.y + line;
+  float names = theme.px(98);
+  for (const RecipeOverlay& one : overlays) {
+    names = std::max(names, plot::text_size(theme.fonts.label, one.name).x + theme.px(kGap));
+  }
+  names = std::min(names, 0.42F * area.size.x);  // the arithmetic needs the rest
   for (std::size_t i = 0; i < overlays.size(); ++i) {
     const ElementReading reading =
         read_element(overlays[i], sample_.picked_row, sample_.picked_column);
@@ -404,7 +420,7 @@ void RecipesView::draw_arithmetic(const PanelContext& context, const Area& area)
     draw->AddRectFilled(ImVec2(low.x, y + theme.px(3)),
                         ImVec2(low.x + theme.px(8), y + theme.px(11)), overlays[i].color,
                         theme.px(1));
-    const float left = low.x + theme.px(110);
+    const float left = low.x + theme.px(12) + names;
     plot::draw_text(draw, theme.fonts.label, ImVec2(low.x + theme.px(12), y),
                     i == cell_recipe_ ? theme.colors.text : theme.colors.dim_text,
                     plot::fitted(theme.fonts.label, overlays[i].name, left - low.x - theme.px(14)));

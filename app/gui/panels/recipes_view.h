@@ -61,7 +61,12 @@ class RecipesView {
   CardTable experts_table();
   EmptyState no_experts() const;
   void draw_experts(const PanelContext& context, ImVec2 size, bool snr);
-  void go_to(const PanelContext& context, std::int64_t row, std::int64_t column);
+  /// Shows the elements around the region's largest element, or from its place on.
+  void go_to(const PanelContext& context, const OperandRegion& region);
+  /// The one that the comparison on screen was asked for.
+  void pick_largest(const OperandRegion& region);
+  /// Marks the element, if the sample has it.
+  void show_element(const engine::QuantizationReport& report, const OperandPlace& place);
 
   RecipesModel model_;
   CardBoard board_;
@@ -83,8 +88,7 @@ class RecipesView {
   bool lost_ = false;       // of the SNR, instead of the SNR itself
   bool log_counts_ = true;
   Orders<engine::ComparisonRequest> orders_;
-  std::int64_t sample_row_ = 0;
-  std::int64_t sample_column_ = 0;
+  OperandRegion wanted_sample_;
   plot::TableState table_{.most_chosen = kMostOverlaid};
   std::size_t chosen_of_ = 0;  // rows that the choice was made of
   plot::TableState experts_table_;

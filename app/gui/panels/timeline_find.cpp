@@ -24,6 +24,8 @@ void TimelineFind::show(const std::shared_ptr<const RunPicture>& run) {
 void TimelineFind::search() {
   hits_.reset();
   task_.drop();
+  typed_ = false;
+  asked_step_ = 0;
   if (text_.empty() || run_ == nullptr) return;
   task_.start([run = run_, text = text_] {
     const profiling::Activity& activity = run->run->activity;
@@ -71,7 +73,28 @@ bool TimelineFind::step(int direction, double view_begin_ns) {
   return true;
 }
 
-bool TimelineFind::draw(const PanelContext& context, float width, double view_begin_ns) {
+std::optional<std::uint32_t> TimelineFind::hit_to_show(plot::Range view) {
+  if (hits_ == nullptr) return std::nullopt;
+  const bool typed = std::exchange(typed_, false);
+  const int direction = std::exchange(asked_step_, 0);
+  if (hits() == nullptr) return std::nullopt;
+  if (direction != 0) return step(direction, view.min) ? chosen_ : std::nullopt;
+  if (!typed || view.empty()) return std::nullopt;
+  const auto members = hits_->lod.members();
+  const auto& records = hits_->lod.records();
+  const std::size_t before =
+      hits_->lod.started_by(static_cast<std::int64_t>(std::ceil(view.min)) - 1);
+  // One that began before the view may reach into it.
+  const bool reaches =
+      before > 0 && static_cast<double>(records[members[before - 1]].end_ns) > view.min;
+  const bool begins =
+      before < members.size() && static_cast<double>(records[members[before]].start_ns) < view.max;
+  if (reaches || begins) return std::nullopt;
+  return members[before % members.size()];
+}
+
+std::optional<std::uint32_t> TimelineFind::draw(const PanelContext& context, float width,
+                                                plot::Range view) {
   const Theme& theme = context.theme;
   const ImFont* font = theme.fonts.label;
   const std::string said = count();
@@ -95,16 +118,21 @@ bool TimelineFind::draw(const PanelContext& context, float width, double view_be
         "Finds records by part of a kernel's name, by stage, or by expert as e5. Enter "
         "goes to the next, Shift+Enter to the previous.");
   }
-  if (text_ != before) search();
+  if (text_ != before) {
+    search();
+    typed_ = true;
+  }
   plot::draw_text(ImGui::GetWindowDrawList(), font,
                   ImVec2(at.x + width - room, 0.5F * (low.y + high.y - font->FontSize)),
                   theme.colors.dim_text, said);
   controls::record(context, "performance.find", "Find records", typing ? "input" : "search",
                    fmt::format("{};{}", text_, said), low, high);
-  if (!entered) return false;
-  // The next Enter continues without a click.
-  focus_ = true;
-  return step(ImGui::GetIO().KeyShift ? -1 : 1, view_begin_ns);
+  if (entered) {
+    // The next Enter continues without a click.
+    focus_ = true;
+    asked_step_ = ImGui::GetIO().KeyShift ? -1 : 1;
+  }
+  return hit_to_show(view);
 }
 
 bool TimelineFind::handle_keys(const PlotKeys& keys, const plot::TimelineLanes& lanes) {

@@ -29,8 +29,9 @@ class TimelineFind {
   bool take();
 
   /// The text field with its count, `width` wide at the cursor; a first search starts at the view.
-  /// True when the choice has moved.
-  bool draw(const PanelContext& context, float width, double view_begin_ns);
+  /// Returns the record that must be brought into view: the choice that has moved, or, where a
+  /// search has ended without a hit in the view, the next one after it.
+  std::optional<std::uint32_t> draw(const PanelContext& context, float width, plot::Range view);
   /// Handles the keys. True when the choice has moved.
   bool handle_keys(const PlotKeys& keys, const plot::TimelineLanes& lanes);
 
@@ -44,10 +45,13 @@ class TimelineFind {
  private:
   void search();
   bool step(int direction, double view_begin_ns);
+  std::optional<std::uint32_t> hit_to_show(plot::Range view);
 
   std::shared_ptr<const RunPicture> run_;
   std::string text_;
   bool focus_ = false;
+  bool typed_ = false;  // the search in progress was typed; else it is repeated for another run
+  int asked_step_ = 0;  // Enter was pressed before it ended
   std::optional<std::uint32_t> chosen_;
   std::shared_ptr<const SearchHits> hits_;
   BackgroundTask<std::shared_ptr<const SearchHits>> task_;

@@ -11,6 +11,8 @@ namespace {
 constexpr float kCell = 2.0F;  // pixels
 constexpr std::uint8_t kData = 1;
 constexpr std::uint8_t kLabel = 2;
+constexpr std::uint8_t kLeader = 3;  // the line from a point to its name
+constexpr float kNearly = 4.0F;      // pixels: two that are as close as this are seen as one
 constexpr std::size_t kMostPoints = 256;
 constexpr int kLabelCost = 10000;  // more than a label has cells: any amount of data is better
 
@@ -52,15 +54,29 @@ void LabelPlaces::reserve(ImVec2 at, ImVec2 size) {
   mark(cells_of(at, ImVec2(at.x + size.x, at.y + size.y)), kLabel);
 }
 
-bool LabelPlaces::belongs_to(ImVec2 point, ImVec2 at, ImVec2 size) const {
+bool LabelPlaces::belongs_to(ImVec2 point, ImVec2 at, ImVec2 size, float near) const {
   const auto distance = [&](ImVec2 from) {
     const float x = from.x - std::clamp(from.x, at.x, at.x + size.x);
     const float y = from.y - std::clamp(from.y, at.y, at.y + size.y);
     return std::hypot(x, y);
   };
   // Of two that coincide, either may have it.
-  const float own = distance(point) - 0.5F * kCell;
+  const float own = std::min(distance(point) - 0.5F * kCell, near);
   return std::ranges::none_of(points_, [&](ImVec2 other) { return distance(other) < own; });
+}
+
+/// A line through another point would seem to come from that one.
+bool LabelPlaces::passes_another(ImVec2 point, ImVec2 from, ImVec2 to) const {
+  const ImVec2 along(to.x - from.x, to.y - from.y);
+  const float squared = along.x * along.x + along.y * along.y;
+  return std::ranges::any_of(points_, [&](ImVec2 other) {
+    const ImVec2 way(other.x - from.x, other.y - from.y);
+    const float share = squared > 0.0F
+                            ? std::clamp((way.x * along.x + way.y * along.y) / squared, 0.0F, 1.0F)
+                            : 0.0F;
+    const bool beside = std::hypot(other.x - point.x, other.y - point.y) < kNearly;
+    return !beside && std::hypot(way.x - share * along.x, way.y - share * along.y) < kNearly;
+  });
 }
 
 void LabelPlaces::keep_free(ImVec2 at, float radius) {
@@ -117,7 +133,9 @@ int LabelPlaces::covered(ImVec2 at, ImVec2 size) const {
     const auto end_of_row = begin + std::min(cells.right, columns_ - 1) + 1;
     count += static_cast<int>(std::count(begin + cells.left, end_of_row, kData));
     count += kLabelCost * static_cast<int>(std::min<std::ptrdiff_t>(
-                              std::count(begin + cells.left, end_of_row, kLabel), 1000));
+                              std::count_if(begin + cells.left, end_of_row,
+                                            [](std::uint8_t cell) { return cell >= kLabel; }),
+                              1000));
   }
   return count;
 }
@@ -148,12 +166,23 @@ std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
 }
 
 std::optional<LabelPlaces::Joined> LabelPlaces::joined_to(ImVec2 at, ImVec2 size, Reach reach) {
-  if (const auto clear = joined_over(at, size, reach, false)) return clear;
-  return joined_over(at, size, reach, true);
+  // Where every place is nearer to another point, one apart from it is read by its line, which
+  // crosses another or passes over a point only where those are all around.
+  constexpr float kAnyDistance = std::numeric_limits<float>::infinity();
+  const float apart = 2.0F * reach.least;
+  for (const Allowed level : {Allowed{.near = kAnyDistance}, Allowed{.near = apart},
+                              Allowed{.near = apart, .crossing = true}, Allowed{}}) {
+    for (const bool over_data : {false, true}) {
+      Allowed allowed = level;
+      allowed.over_data = over_data;
+      if (auto joined = joined_where(at, size, reach, allowed)) return joined;
+    }
+  }
+  return std::nullopt;
 }
 
-std::optional<LabelPlaces::Joined> LabelPlaces::joined_over(ImVec2 at, ImVec2 size, Reach reach,
-                                                            bool over_data) {
+std::optional<LabelPlaces::Joined> LabelPlaces::joined_where(ImVec2 at, ImVec2 size, Reach reach,
+                                                             Allowed allowed) {
   constexpr int kDirections = 16;
   constexpr float kStep = 4.0F * kCell;
   // The label's corner or the middle of its edge lies in that direction.
@@ -164,17 +193,26 @@ std::optional<LabelPlaces::Joined> LabelPlaces::joined_over(ImVec2 at, ImVec2 si
     for (int i = 0; i < kDirections; ++i) {
       const float angle = 6.2831853F * static_cast<float>(i) / kDirections;
       const ImVec2 way(std::cos(angle), std::sin(angle));
+      // A level line over other points would seem to join those, as whiskers do.
+      if (allowed.crossing && std::abs(way.y) < 0.3F) continue;
       const ImVec2 end(at.x + away * way.x, at.y + away * way.y);
-      const ImVec2 low(end.x - before(way.x, size.x), end.y - before(way.y, size.y));
+      ImVec2 low(end.x - before(way.x, size.x), end.y - before(way.y, size.y));
+      // Above and below the point it may move along the line's end to stay inside.
+      if (std::abs(way.y) > 0.3F && size.x < max_.x - min_.x) {
+        low.x = std::clamp(std::clamp(low.x, min_.x, max_.x - size.x), end.x - size.x, end.x);
+      }
       const int under = covered(low, size);
-      if (under < 0 || under >= (over_data ? kLabelCost : 1)) continue;
+      if (under < 0 || under >= (allowed.over_data ? kLabelCost : 1)) continue;
+      if (!belongs_to(at, low, size, allowed.near)) continue;
       // Close to the points, the lines of two that nearly coincide may touch.
       const ImVec2 start(at.x + 0.5F * reach.least * way.x, at.y + 0.5F * reach.least * way.y);
       bool crosses = false;
-      for_each_cell(start, end, [&](std::uint8_t cell) { crosses = crosses || cell == kLabel; });
-      if (crosses) continue;
+      for_each_cell(start, end, [&](std::uint8_t cell) {
+        crosses = crosses || cell == kLabel || (cell == kLeader && !allowed.crossing);
+      });
+      if (crosses || (!allowed.crossing && passes_another(at, start, end))) continue;
       reserve(low, size);
-      for_each_cell(start, end, [](std::uint8_t& cell) { cell = kLabel; });
+      for_each_cell(start, end, [](std::uint8_t& cell) { cell = kLeader; });
       return Joined{.at = low, .end = end, .clear = under == 0};
     }
   }

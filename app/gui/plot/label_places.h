@@ -6,6 +6,7 @@
 #include <imgui.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,10 @@ class LabelPlaces {
   // or only where another point is nearer to the name.
   std::optional<ImVec2> next_to(ImVec2 at, ImVec2 size, float gap);
   /// For a point's name that has no room next to it: further away, but not beyond `most`, where a
-  /// line can join the two without crossing a label or another such line; none = no such place.
-  /// Over data only if there is no clear place, and then the label needs a background.
+  /// line can join the two without crossing a label; none = no such place. The line crosses another
+  /// one or a point, and the name is close to another point that is nearer to it, only if there is
+  /// no other place. Over data only if there is no clear one, and then the label needs a
+  /// background.
   struct Joined {
     ImVec2 at{};   // of the label
     ImVec2 end{};  // of the line, at the label's edge
@@ -66,9 +69,16 @@ class LabelPlaces {
   void for_each_cell(ImVec2 from, ImVec2 to, Visit visit);
   void mark(Cells cells, std::uint8_t as);
   void reserve(ImVec2 at, ImVec2 size);
-  /// No other point is nearer to what lies there than this one.
-  bool belongs_to(ImVec2 point, ImVec2 at, ImVec2 size) const;
-  std::optional<Joined> joined_over(ImVec2 at, ImVec2 size, Reach reach, bool over_data);
+  /// No other point that is nearer to what lies there than this one is closer to it than `near`.
+  bool passes_another(ImVec2 point, ImVec2 from, ImVec2 to) const;
+  bool belongs_to(ImVec2 point, ImVec2 at, ImVec2 size,
+                  float near = std::numeric_limits<float>::infinity()) const;
+  struct Allowed {
+    float near = 0.0F;  // other points closer than this, and closer than its own, are not allowed
+    bool crossing = false;  // the line may cross another, or pass over a point
+    bool over_data = false;
+  };
+  std::optional<Joined> joined_where(ImVec2 at, ImVec2 size, Reach reach, Allowed allowed);
   Place best_of(const std::vector<ImVec2>& wished, ImVec2 size);
 
   ImVec2 min_;

@@ -21,6 +21,12 @@ void LaneOrder::hide(const std::string& label) {
   if (!hidden(label)) hidden_.push_back(label);
 }
 
+void LaneOrder::reveal(const std::string& label, const std::string& group) {
+  std::erase(hidden_, label);
+  // A pinned lane is above the groups.
+  if (!pinned(label)) std::erase(collapsed_, group);
+}
+
 bool LaneOrder::collapsed(const std::string& group) const {
   return std::ranges::find(collapsed_, group) != collapsed_.end();
 }

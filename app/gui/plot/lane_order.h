@@ -26,6 +26,8 @@ class LaneOrder {
   void toggle_pin(const std::string& label);
   void hide(const std::string& label);
   void show_all() { hidden_.clear(); }
+  /// Neither hidden nor collapsed any more.
+  void reveal(const std::string& label, const std::string& group);
   bool collapsed(const std::string& group) const;
   void toggle_group(const std::string& group);
   /// Collapses all of these, or opens them if they are all collapsed.

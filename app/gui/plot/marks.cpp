@@ -13,11 +13,11 @@
 namespace app::plot {
 namespace {
 
-constexpr float kFoot = 3.0F;            // height of a band at the foot
-constexpr float kLineChip = 18.0F;       // the piece of a line before its name
-constexpr double kWideBars = 6.0;        // pixels from one to the next, from which shares are gaps
-constexpr double kLeastBars = 2.0;       // with a gap of one
-constexpr float kLongestLeader = 72.0F;  // from a dot to its name
+constexpr float kFoot = 3.0F;          // height of a band at the foot
+constexpr float kLineChip = 18.0F;     // the piece of a line before its name
+constexpr float kUsualLeader = 72.0F;  // from a dot to its name, where that is enough
+constexpr double kWideBars = 6.0;      // pixels from one to the next, from which shares are gaps
+constexpr double kLeastBars = 2.0;     // with a gap of one
 
 bool somewhere(Point point) { return std::isfinite(point.x) && std::isfinite(point.y); }
 
@@ -28,6 +28,7 @@ ImVec2 pixel_of(const AxisMap& x, const AxisMap& y, Point point) {
 bool has_name(const Mark& mark) {
   if (const Line* line = std::get_if<Line>(&mark)) return !line->name.empty();
   if (const Rule* rule = std::get_if<Rule>(&mark)) return !rule->label.empty() && !rule->upright;
+  if (const Spans* spans = std::get_if<Spans>(&mark)) return !spans->name.empty();
   const Dots* dots = std::get_if<Dots>(&mark);
   return dots != nullptr &&
          std::ranges::any_of(dots->dots, [](const Dot& dot) { return !dot.name.empty(); });
@@ -244,8 +245,15 @@ class Pen {
     }
   }
 
-  static void name(const Spans&) {}
   static void name(const Bars&) {}
+
+  void name(const Spans& spans) {
+    if (spans.name.empty() || spans.ranges.empty()) return;
+    const ImVec2 size = text_size(theme_.fonts.label, spans.name);
+    const float chip = theme_.px(kLineChip);
+    name_with_chip(places_->anywhere(ImVec2(chip + size.x, size.y), theme_.px(kGapSmall)),
+                   spans.name, spans.color, theme_.px(kFoot));
+  }
 
   void name(const Rule& rule) {
     if (rule.label.empty() || rule.upright) return;
@@ -277,21 +285,28 @@ class Pen {
     if (line.name.empty() || line.points.empty()) return;
     const float chip = theme_.px(kLineChip);
     const ImVec2 size = text_size(theme_.fonts.label, line.name);
-    LabelPlaces::Place place = place_of(line, ImVec2(chip + size.x, size.y));
+    name_with_chip(place_of(line, ImVec2(chip + size.x, size.y)), line.name, line.color,
+                   line.width);
+  }
+
+  void name_with_chip(LabelPlaces::Place place, const std::string& words, ImU32 color,
+                      float width) {
     if (place.taken) return;  // the read-out and the list have it
-    const float middle = place.at.y + 0.5F * size.y;
+    const float chip = theme_.px(kLineChip);
+    const float middle = place.at.y + 0.5F * text_size(theme_.fonts.label, words).y;
     draw_->AddLine(ImVec2(place.at.x, middle), ImVec2(place.at.x + chip - theme_.px(4), middle),
-                   line.color, line.width);
+                   color, width);
     place.at.x += chip;
-    draw_label(draw_, theme_, place, theme_.colors.text, line.name);
+    draw_label(draw_, theme_, place, theme_.colors.text, words);
   }
 
   /// Beside its dot, or joined to it by a line; a name without such a place is left out, because
   /// elsewhere it would seem to be another dot's. Its read-out has it.
   void name(const Dots& dots) {
-    for (const bool strong : {true, false}) {
+    const auto rank = [](const Dot& dot) { return dot.joined ? 0 : dot.strong ? 1 : 2; };
+    for (int now = 0; now <= 2; ++now) {
       for (const Dot& dot : dots.dots) {
-        if (dot.strong == strong && !dot.name.empty() && somewhere(dot.at)) name(dots, dot);
+        if (rank(dot) == now && !dot.name.empty() && somewhere(dot.at)) name(dots, dot);
       }
     }
   }
@@ -302,10 +317,14 @@ class Pen {
     std::optional<ImVec2> at = places_->next_to(from, size, theme_.px(8));
     const bool beside = at.has_value();
     bool clear = true;
-    if (!beside && dots.all_named) {
+    if (!beside && dot.joined) {
       const float least = theme_.px(dots.radius + 8);
-      if (const auto joined =
-              places_->joined_to(from, size, {.least = least, .most = theme_.px(kLongestLeader)})) {
+      auto joined =
+          places_->joined_to(from, size, {.least = least, .most = theme_.px(kUsualLeader)});
+      if (!joined && dots.leader > kUsualLeader) {
+        joined = places_->joined_to(from, size, {.least = least, .most = theme_.px(dots.leader)});
+      }
+      if (joined) {
         draw_->AddLine(from, joined->end, dot.color);
         at = joined->at;
         clear = joined->clear;

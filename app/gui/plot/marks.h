@@ -35,9 +35,10 @@ struct Line {
 struct Dot {
   Point at{};
   ImU32 color = 0;
-  Range across{};      // whisker along x; empty = none
-  std::string name{};  // beside the dot
-  bool strong = true;  // its name is placed before those of weaker dots, which are dim
+  Range across{};       // whisker along x; empty = none
+  std::string name{};   // beside the dot
+  bool strong = true;   // its name is placed before those of weaker dots, which are dim
+  bool joined = false;  // its name is placed first, without room beside it at the end of a line
   bool hollow = false;
   std::string id{};  // of its control, and with ".name" of its name's; empty = none
   std::string value{};
@@ -47,10 +48,9 @@ struct Dots {
   std::vector<Dot> dots{};
   float radius = 4.0F;  // pixels at scale 1, as `reach`
   float reach = 14.0F;  // the mouse finds a dot from this far
+  float leader = 0.0F;  // the longest line from a dot to its name; 0 = as usual
   ImU32 rim = 0;
   int selected = -1;  // has a ring, as the one under the mouse
-  bool all_named =
-      false;  // one without room beside its dot is joined to it by a line, if there is room
 };
 
 /// One bar per item at 0, 1, 2, ... or several side by side, with whiskers and, on a second scale,
@@ -89,6 +89,7 @@ struct Spans {
   std::vector<Range> ranges{};
   ImU32 color = 0;
   Kind kind = Kind::Filled;
+  std::string name{};  // of those at the foot: shown with a piece of the band before it
 };
 
 using Mark = std::variant<Spans, Bars, Line, Rule, Dots>;

@@ -260,6 +260,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
       sort_rows(columns, rows, state);
       state.ordered_for = generation;
     }
+    bool explained = false;  // rows overlap where they meet: the upper one is under the mouse
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
     while (clipper.Step()) {
@@ -286,7 +287,10 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                          row.cells.front().text.c_str(), "option", selected ? "true" : "false",
                          ImVec2(low.x + inset, low.y + inset),
                          ImVec2(high.x - inset, high.y - inset));
-        if (!row.tooltip.empty() && ImGui::IsItemHovered()) {
+        const bool hovered = ImGui::IsItemHovered() && !std::exchange(explained, true);
+        if (hovered && !row.tooltip.empty()) {
+          controls::record(context, fmt::format("{}.explained", id + 2).c_str(),
+                           row.cells.front().text.c_str(), "text", row.tooltip, low, high);
           ImGui::BeginTooltip();
           ImGui::PushTextWrapPos(theme.px(480));
           show_text(row.tooltip);

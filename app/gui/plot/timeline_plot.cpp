@@ -363,6 +363,19 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
   return result;
 }
 
+std::vector<std::size_t> lanes_with(const TimelineLanes& lanes, const profiling::Activity& activity,
+                                    std::uint32_t record) {
+  std::vector<std::size_t> with;
+  for (std::size_t lane = 0; lane < lanes.lanes.size(); ++lane) {
+    if (std::ranges::any_of(lanes.lanes[lane].rows, [&](const profiling::TimelineLod& row) {
+          return holds(row, activity, record);
+        })) {
+      with.push_back(lane);
+    }
+  }
+  return with;
+}
+
 void bring_into_view(const profiling::ActivityRecord& record, const TimelineLanes& lanes,
                      PlotView& view) {
   const auto begin = static_cast<double>(record.start_ns);

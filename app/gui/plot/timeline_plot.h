@@ -110,6 +110,10 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
                              const profiling::Activity& activity, const TimelineLanes& lanes,
                              PlotView& view, TimelineBlocks& blocks);
 
+/// The lanes in which the record has a block, as indices.
+std::vector<std::size_t> lanes_with(const TimelineLanes& lanes, const profiling::Activity& activity,
+                                    std::uint32_t record);
+
 /// Moves the view, keeping its span, until the record lies in it.
 void bring_into_view(const profiling::ActivityRecord& record, const TimelineLanes& lanes,
                      PlotView& view);

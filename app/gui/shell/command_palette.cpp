@@ -322,8 +322,25 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .refusal = workbench.refusal(Action::ChooseMachine),
                        .command = ConnectMachine{one}});
   }
+  entries.push_back({.id = "compare.open",
+                     .group = "File",
+                     .title = "Compare: open a second recording, to be B",
+                     .words = "against other",
+                     .command = AskPath{FilePurpose::OpenSecond}});
   const std::string no_visit = visit_refusal(workbench.doctor.state(), workbench.runs.link.status(),
                                              workbench.runs.link.hello());
+  for (const bool prove : {false, true}) {
+    VisitOrder order;
+    order.subject.request = requested;
+    order.options.prove = prove;
+    entries.push_back({.id = prove ? "doctor.prove" : "doctor.examine",
+                       .group = "Run",
+                       .title = prove ? "Doctor: examine my step's graph and prove the findings"
+                                      : "Doctor: examine my step's graph",
+                       .words = "hazard capture replay experiments",
+                       .refusal = no_visit,
+                       .command = std::move(order)});
+  }
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
     VisitOrder order;
     order.subject.request = requested;

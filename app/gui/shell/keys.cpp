@@ -92,7 +92,7 @@ const std::vector<ActionRow> kActions = {
      "Leave the recording: back to the runs of this window",
      "",
      {},
-     "leave"},
+     "leave my"},
     {Action::UseRecordedRequest,
      "run.use_recorded",
      "Run",

@@ -359,6 +359,8 @@ void ControlRail::draw_algorithm_gains() {
     show_wrapped(line);
     all += line + "\n";
   }
+  show_wrapped(kAlgorithmTrial);
+  all += kAlgorithmTrial;
   controls::record(*context_, "engine.algorithm_gains", "What trying algorithms has gained", "text",
                    all, from, ImGui::GetItemRectMax());
 }

@@ -438,7 +438,7 @@ void Shell::use_path(const FileDialog::Choice& choice) {
     case FilePurpose::ExportRecords:
       return files.save_records(std::exchange(exported_run_, nullptr), records_order_, path);
     case FilePurpose::ExportPage:
-      return files.save_page(workbench_.runs.state, path, with_paths);
+      return files.save_page(workbench_.runs.state, path, with_paths, page().compared());
     case FilePurpose::Activations:
       return workbench_.use_tensor({path, RequestOperand::X});
     case FilePurpose::Weights:

@@ -136,6 +136,36 @@ TEST(SameWork, RecipeRoutingAndBackendAreSettings) {
   EXPECT_EQ(work_difference(a, b).sentence, "");
 }
 
+TEST(SameWork, SnrsOfOtherTensorsAreNotSubtracted) {
+  using engine::Product;
+  RecordedRun a = run_of(100);
+  RecordedRun b = run_of(200);  // another seed
+  b.result.effective.recipe.scaling = engine::Scaling::Mxfp8;
+  b.result.effective.launch.iterations += 5;
+  b.result.device.name = "NVIDIA H100";
+  EXPECT_EQ(product_difference(a, b, Product::Fprop), "");
+  b.result.effective.weights =
+      engine::SyntheticInput{.distribution = engine::Distribution::HeavyTailed};
+  EXPECT_THAT(product_difference(a, b, Product::Fprop),
+              testing::AllOf(HasSubstr("A and B multiply other tensors: weights."),
+                             HasSubstr("choose runs of the same shapes and tensors")));
+  // dY is no factor of Y, and Wdown none of a linear step.
+  RecordedRun c = a;
+  c.result.effective.products.gradients =
+      engine::SyntheticInput{.distribution = engine::Distribution::HeavyTailed};
+  c.result.effective.expert_layer.down_weights = c.result.effective.products.gradients;
+  EXPECT_EQ(product_difference(a, c, Product::Fprop), "");
+  EXPECT_THAT(product_difference(a, c, Product::Dgrad), HasSubstr("products.gradients."));
+  a.result.effective.step = c.result.effective.step = engine::StepKind::ExpertLayer;
+  EXPECT_THAT(product_difference(a, c, Product::Fprop), HasSubstr("expert_layer.down_weights."));
+  b = a;
+  b.result.effective.shape.k *= 2;
+  EXPECT_THAT(product_difference(a, b, Product::Fprop), HasSubstr("shape.k"));
+  b.result.effective = a.result.effective;
+  b.result.effective.activations = engine::FileInput{.path = "x.npy", .tensor = ""};
+  EXPECT_THAT(product_difference(a, b, Product::Wgrad), HasSubstr("x.npy"));
+}
+
 TEST(SameWork, RecordedStepsOfOtherRowsAreOtherWork) {
   RecordedRun a = run_of(100);
   RecordedRun b = run_of(100);

@@ -170,6 +170,16 @@ TimeSamples blocks(const std::vector<double>& means, std::size_t size, unsigned 
   return samples;
 }
 
+TEST(TimeDifference, ProbabilityAndItsLimitAreToldApart) {
+  // Eight blocks each, only one of A above all of B: p = 2 * 67 / 12870 = 0.0104.
+  const TimeSamples a = blocks({1000, 1001, 1002, 1003, 1004, 1005, 1006, 1300}, 12, 1);
+  const TimeSamples b = blocks({1200, 1201, 1202, 1203, 1204, 1205, 1206, 1207}, 12, 2);
+  const TimeDifference difference = time_difference(a, b);
+  ASSERT_NEAR(difference.block_p, 0.01041, 1e-5);
+  EXPECT_THAT(difference.reason, HasSubstr("with probability p = 0.0104 (rank-sum test)"));
+  EXPECT_THAT(difference.reason, HasSubstr("needs p of at most 0.01."));
+}
+
 TEST(TimeDifference, BlocksMustNotOverlap) {
   const TimeSamples a = blocks({1000, 1010, 990, 1005, 995}, 20, 10);
   const TimeSamples b = blocks({900, 910, 890, 905, 895}, 20, 20);

@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "app/controllers/field_words.h"
 #include "app/controllers/request_actions.h"
 #include "engine/gemm/support.h"
 #include "engine/model/leaves.h"
@@ -241,6 +242,18 @@ TEST(RequestControls, ARailShowsWhatTheStepHasAndWhatIsChanged) {
   EXPECT_FALSE(usual("gradients.element"));
 }
 
+TEST(FieldWords, AMessageHasTheRailsLabelsInPlaceOfPaths) {
+  engine::ComparisonRequest order;
+  order.request.routing.distribution = engine::RoutingDistribution::File;
+  const engine::Status status = engine::validate(order);
+  ASSERT_FALSE(status.ok());
+  const std::string said = in_rail_words(status.error().message);
+  EXPECT_THAT(said, testing::StartsWith("Routing: file is empty, but routing is read from a file"));
+  EXPECT_EQ(in_rail_words("shape.n is 17; set shape.n to 32."), "N is 17; set N to 32.");
+  // A step of another name, and a file's.
+  EXPECT_EQ(in_rail_words("shape.nn and /a/shape.n"), "shape.nn and /a/shape.n");
+}
+
 /// What people read: no name of a field, no name of an enumerator.
 TEST(RequestControls, SettingsAreSaidInWords) {
   EXPECT_EQ(setting_label("recipe.pow2_scales"), "Power-of-two scales");
@@ -251,7 +264,7 @@ TEST(RequestControls, SettingsAreSaidInWords) {
   EXPECT_EQ(setting_label("activations.file.path"), "X: file");
   EXPECT_EQ(setting_label("expert_layer.down_weights.file.path"), "Wdown: file");
   EXPECT_EQ(setting_label("products.gradients"), "dY");
-  EXPECT_EQ(setting_label("routing.path"), "routing, path");
+  EXPECT_EQ(setting_label("routing.path"), "Routing: file");
   EXPECT_EQ(setting_value("routing.path", "/data/a_b.json"), "/data/a_b.json");
   for (const engine::Leaf& leaf : engine::leaves_of(engine::kType<RunRequest>)) {
     EXPECT_EQ(setting_label(leaf.path).find('_'), std::string::npos) << leaf.path;

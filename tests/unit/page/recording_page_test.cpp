@@ -297,6 +297,71 @@ TEST(RecordingPage, AnEmptyOneSaysSo) {
   EXPECT_THAT(recording_page({}, "empty", false), HasSubstr("<p>The recording is empty.</p>"));
 }
 
+/// Ten runs of a side around `ns`, in blocks of an interleaved measurement.
+void add_blocks(std::vector<profiling::RecordedRun>& runs, const char* label, std::int64_t ns) {
+  for (int block = 0; block < 10; ++block) {
+    profiling::RecordedRun& run = runs.emplace_back();
+    run.group = {.kind = profiling::GroupKind::Interleaved,
+                 .id = 1'700'000'000'000,
+                 .position = static_cast<int>(runs.size()) - 1,
+                 .label = label};
+    run.request.seed = ns == 90'000 ? 1U : 2U;
+    for (int i = 0; i < 20; ++i) {
+      run.result.iterations.push_back({.start_ns = 0, .duration_ns = ns + 10 * i + block});
+    }
+  }
+}
+
+TEST(RecordingPage, AnInterleavedMeasurementHasItsVerdictMediansAndSettings) {
+  std::vector<profiling::RecordedRun> runs;
+  add_blocks(runs, "A", 90'000);
+  add_blocks(runs, "B", 60'000);
+  PageContent content;
+  for (const profiling::RecordedRun& run : runs) {
+    content.runs.push_back({&run, "run", "settings of " + run.group.label});
+  }
+  const std::string page = recording_page(content, "an A/B", false);
+  const std::size_t section = page.rfind("A against B, 20 runs</h2>");
+  ASSERT_NE(section, std::string::npos);
+  const std::string compared = page.substr(section);
+  EXPECT_THAT(compared, HasSubstr("settings of A"));
+  EXPECT_THAT(compared, HasSubstr("settings of B"));
+  EXPECT_THAT(compared, HasSubstr("B is faster: "));
+  EXPECT_THAT(compared, HasSubstr("90.10 µs"));
+  EXPECT_THAT(compared, HasSubstr(">seed</td>"));
+  content.runs.resize(10);
+  EXPECT_THAT(recording_page(content, "one side", false), Not(HasSubstr("A against B,")));
+}
+
+TEST(RecordingPage, WhatIsComparedOnScreenIsOnThePageOnce) {
+  std::vector<profiling::RecordedRun> runs;
+  add_blocks(runs, "A", 90'000);
+  add_blocks(runs, "B", 60'000);
+  PageContent content;
+  PageComparison on_screen{.a = "1. first", .b = "2. second", .runs_a = {}, .runs_b = {}};
+  for (const profiling::RecordedRun& run : runs) {
+    content.runs.push_back({&run, "run"});
+    (run.group.label == "A" ? on_screen.runs_a : on_screen.runs_b)
+        .emplace_back(std::shared_ptr<const profiling::RecordedRun>(), &run);
+  }
+  content.compared = on_screen;
+  EXPECT_EQ(count(recording_page(content, "the same", false), "A against B, 20 runs</h2>"), 1U);
+  on_screen.runs_a.resize(1);
+  on_screen.runs_b.resize(1);
+  // Another user's run, of a second recording.
+  auto second = std::make_shared<profiling::RecordedRun>(runs.back());
+  second->request.activations = engine::FileInput{"/home/somebody/x.npy", {}};
+  on_screen.runs_b = {second};
+  content.compared = on_screen;
+  const std::string page = recording_page(content, "two chosen runs", false);
+  EXPECT_EQ(count(page, "A against B, 20 runs</h2>"), 1U);
+  const std::size_t section = page.rfind("A against B, 2 runs</h2>");
+  ASSERT_NE(section, std::string::npos);
+  EXPECT_THAT(page.substr(section), HasSubstr("1. first"));
+  EXPECT_THAT(page.substr(section), HasSubstr("x.npy"));
+  EXPECT_THAT(page, Not(HasSubstr("somebody")));
+}
+
 TEST(RecordingPage, ManyRunsStayBelowTheLimit) {
   std::vector<profiling::RecordedRun> runs;
   PageContent content;

@@ -28,6 +28,8 @@ SweepPoint swept(double snr_db, double ns, FrontierPlace frontier, std::string l
   made.time = {.n = 40, .median = ns, .p5 = 0.9 * ns, .p95 = 1.4 * ns};
   made.worst_snr_db = made.median_snr_db = snr_db;
   made.frontier = frontier;
+  // As mark_frontier() leaves it: an undecided point names what may beat it.
+  if (frontier == FrontierPlace::Undecided) made.doubt = {.other = 0, .reason = "few samples"};
   return made;
 }
 
