@@ -165,8 +165,8 @@ Result<std::unique_ptr<GroupedProduct>> one_grouped_product(const Ingredients& o
 }
 
 kernels::JoinedCodes joined_codes(const OperandSource& source) {
-  return {.codes = static_cast<const std::uint8_t*>(source.values.rule.base),
-          .scale_inv = static_cast<const float*>(source.scales.rule.base),
+  return {.codes = reinterpret_cast<const std::uint8_t*>(source.values.rule.base),
+          .scale_inv = reinterpret_cast<const float*>(source.scales.rule.base),
           .format =
               source.type == CUDA_R_8F_E5M2 ? kernels::Fp8Format::E5m2 : kernels::Fp8Format::E4m3};
 }

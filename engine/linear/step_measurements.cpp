@@ -148,7 +148,10 @@ std::int64_t tile_capacity(const StepConfig& config) {
 std::vector<Product> products_of(const StepConfig& config) {
   std::vector<Product> products;
   if (config.forward()) products.push_back(Product::Fprop);
-  if (config.backward()) products.insert(products.end(), {Product::Dgrad, Product::Wgrad});
+  if (config.backward()) {
+    products.push_back(Product::Dgrad);
+    products.push_back(Product::Wgrad);
+  }
   return products;
 }
 
