@@ -31,8 +31,7 @@ struct WgradBlockArgs {
   std::int64_t k = 0;
   void* gradient = nullptr;          // [num_groups, n, k] row-major, 16-byte aligned
   InputType type = InputType::Bf16;  // of its elements
-  /// D += instead of D =. FP32: one atomic add per element (which flushes subnormal numbers to 0);
-  /// otherwise the sum is rounded once.
+  /// D += instead of D =, rounded once.
   bool accumulate = false;
   StampBuffer stamps = {};  // of tiles of 192 x 128 elements of D; CPU twins write none
 };

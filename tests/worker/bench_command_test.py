@@ -135,7 +135,7 @@ class LinearBench(CommandLine):
                      "forward step", "no fast accumulation"):
             self.assertIn(word, table)
         with open(self.path("rows.jsonl")) as file:
-            self.assertEqual(len(file.readlines()), 16)
+            self.assertEqual(len(file.readlines()), 17)
 
     def test_a_peer_is_interleaved(self):
         with open(self.path("peer"), "w") as file:

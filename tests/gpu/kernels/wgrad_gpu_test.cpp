@@ -232,6 +232,17 @@ TEST_F(WgradGraph, ReplaysFollowNewSplits) {
   cudaStreamDestroy(stream);
 }
 
+TEST_F(WgradGraph, AddingKeepsSubnormalSums) {
+  const Problem problem{.name = "", .splits = {32}, .n = 16, .k = 16};
+  Operands operands(problem, WgradValues::Exact, Fp8Format::E4m3, Fp8Format::E4m3);
+  std::fill(operands.y.codes.begin(), operands.y.codes.end(), std::uint8_t{0});
+  const std::vector<float> tiny(wgrad_tests::gradient_elements(problem), 1e-40F);
+  std::vector<std::uint8_t> start(tiny.size() * sizeof(float));
+  std::memcpy(start.data(), tiny.data(), start.size());
+  WgradOnDevice device(problem, operands, {});
+  EXPECT_EQ(device.run(start, InputType::Fp32, true), start);
+}
+
 TEST_F(WgradGraph, RefusesWhatTheCopyEngineCannotAddress) {
   const Problem problem{.name = "", .splits = {64}, .n = 64, .k = 64};
   const Operands operands(problem, WgradValues::Exact, Fp8Format::E4m3, Fp8Format::E4m3);
