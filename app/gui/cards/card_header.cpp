@@ -127,7 +127,7 @@ void draw_title_button(const PanelContext& context, const CardSpec& spec, const 
 }
 
 /// Beside the title, in two lines where one is too short: two of its font are as high as the row.
-/// Returns what is shown.
+/// Returns what is shown: the note itself where that is all of it, on however many lines.
 std::string draw_note(const PanelContext& context, const CardSpec& spec, ImVec2 at, float room) {
   const Theme& theme = context.theme;
   if (spec.note.empty() || room <= theme.px(30)) return {};
