@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -101,7 +102,33 @@ Reached reached(const CLI::App& program) {
   return found;
 }
 
-std::string no_option(const Reached& at, const std::string& argument) {
+std::string spelled(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+/// The commands that have the option of this name, without its hyphens, in whatever spelling: "ab",
+/// "doctor matrix".
+std::vector<std::string> commands_with(const CLI::App& above, const std::string& name,
+                                       const std::string& prefix = {}) {
+  std::vector<std::string> found;
+  for (const CLI::App* command : above.get_subcommands({})) {
+    if (command->get_name().empty()) continue;  // a group of options
+    const std::string title = prefix + command->get_name();
+    const bool has =
+        std::ranges::any_of(app::cli::options_of(*command), [&name](const CLI::Option* option) {
+          const std::vector<std::string>& names = option->get_lnames();
+          return std::ranges::find(names, spelled(name), spelled) != names.end();
+        });
+    if (has) found.push_back(title);
+    for (std::string& inner : commands_with(*command, name, title + " ")) {
+      found.push_back(std::move(inner));
+    }
+  }
+  return found;
+}
+
+std::string no_option(const CLI::App& program, const Reached& at, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   std::vector<std::string> known;
   for (const CLI::Option* one : app::cli::options_of(*at.command)) {
@@ -109,7 +136,17 @@ std::string no_option(const Reached& at, const std::string& argument) {
   }
   // Without a command's name the window is opened, but the program's options may be meant.
   if (at.title == "open") known.emplace_back("--version");
-  return fmt::format("{} has no option {}{}", at.title, name, engine::suggestion(name, known));
+  // An option of another command is meant rather than one of this command that is like it.
+  const std::string bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  const std::vector<std::string> others = commands_with(program, bare);
+  if (others.empty()) {
+    return fmt::format("{} has no option {}{}", at.title, name, engine::suggestion(name, known));
+  }
+  constexpr std::size_t kMostNamed = 3;
+  const auto named = std::span(others).first(std::min(others.size(), kMostNamed));
+  return fmt::format("{} has no option {}; it is an option of {}{}", at.title, name,
+                     fmt::join(named, ", "),
+                     named.size() < others.size() ? " and other commands" : "");
 }
 
 /// What is wrong with the first argument that no command takes.
@@ -118,7 +155,7 @@ std::string unexpected(const CLI::App& program, const Reached& at) {
   if (rest.empty()) return "too many arguments";
   const auto option = std::ranges::find_if(
       rest, [](const std::string& one) { return one.size() > 1 && one[0] == '-'; });
-  if (option != rest.end()) return no_option(at, *option);
+  if (option != rest.end()) return no_option(program, at, *option);
   return fmt::format("'{}' was not expected{}", rest.front(),
                      app::cli::way_out(*at.command, rest.front()));
 }
@@ -186,7 +223,7 @@ std::string refusal(const CLI::App& program, const CLI::ParseError& error,
   const std::string what = error.what();
   std::string says;
   if (!unknown.empty() && at.command != &program) {
-    says = no_option(at, unknown);
+    says = no_option(program, at, unknown);
   } else if (is(static_cast<const CLI::ExtrasError*>(nullptr))) {
     says = unexpected(program, at);
   } else if (is(static_cast<const CLI::ArgumentMismatch*>(nullptr))) {
@@ -200,7 +237,8 @@ std::string refusal(const CLI::App& program, const CLI::ParseError& error,
     says = what + ": leave out one of them";
   }
   // For a group of options CLI11 says "At least 1 option from [--chrome,--csv] is required".
-  if (constexpr std::string_view kGroup = "At least 1 option from ["; what.starts_with(kGroup)) {
+  constexpr std::string_view kGroup = "At least 1 option from [";
+  if (unknown.empty() && what.starts_with(kGroup)) {
     std::string names = what.substr(kGroup.size(), what.find(']') - kGroup.size());
     for (std::size_t at_comma = 0; (at_comma = names.find(',', at_comma)) != std::string::npos;) {
       names.replace(at_comma, 1, ", ");
@@ -210,11 +248,6 @@ std::string refusal(const CLI::App& program, const CLI::ParseError& error,
   }
   if (says.empty()) says = what;
   return fmt::format("{}; see expertscope {}{}--help", says, at.title, at.title.empty() ? "" : " ");
-}
-
-std::string spelled(std::string name) {
-  std::ranges::replace(name, '-', '_');
-  return name;
 }
 
 /// '-' and '_' are the same in the names of options: "--num-experts" becomes the "--num_experts"

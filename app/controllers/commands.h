@@ -233,6 +233,10 @@ struct PresentCard {
 struct Select {
   Selection selection;
 };
+/// The button with this id, on the page on screen, acts as if pressed.
+struct PressButton {
+  std::string id;
+};
 struct PlayTour {
   std::string path;
 };
@@ -247,13 +251,15 @@ struct StatusMessage {
   std::string text;
 };
 
-using Command = std::variant<
-    Action, EditRequest, ChooseRequest, StartWorker, ConnectMachine, InspectFile, SelectRun,
-    SelectExpert, SkipThrottled, NameRun, SetNotes, engine::ComparisonRequest, InspectElements,
-    VisitOrder, CancelVisit, AttachOrder, ReadAttachRecord, ShowRecordedCase, SweepOrder,
-    InterleavedOrder, OpenFile, OpenShipped, UseRequest, UseTensor, UseDump, AnswerLongRun, AskPath,
-    ExportReport, RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch,
-    UseLibrary, ShowPage, PresentCard, Select, PlayTour, RepeatTourStep, StatusMessage>;
+using Command =
+    std::variant<Action, EditRequest, ChooseRequest, StartWorker, ConnectMachine, InspectFile,
+                 SelectRun, SelectExpert, SkipThrottled, NameRun, SetNotes,
+                 engine::ComparisonRequest, InspectElements, VisitOrder, CancelVisit, AttachOrder,
+                 ReadAttachRecord, ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile,
+                 OpenShipped, UseRequest, UseTensor, UseDump, AnswerLongRun, AskPath, ExportReport,
+                 RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch,
+                 UseLibrary, ShowPage, PresentCard, Select, PressButton, PlayTour, RepeatTourStep,
+                 StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+WORKSPACE_BUG = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "workspace_bug.session"
+
 
 def palette(window, text):
     window.key("ctrl+shift+p")
@@ -72,6 +74,65 @@ def test_palette_holds_every_kind_of_action(open_window):
     # A disabled action says why and stays listed.
     undo = next(c for c in rows(current) if c["id"] == "palette.edit.undo")
     assert "enabled=false" in undo["value"] and "Nothing to undo" in undo["value"]
+
+
+def entry(current, name):
+    return next(c["value"] for c in current["controls"] if c["id"] == f"palette.{name}")
+
+
+def test_palette_presses_the_buttons_of_the_page_on_screen(open_window):
+    window = open_window(width=1280, height=900)
+    window.wait_for_result()
+    before = window.state()["run_generation"]
+    assert "enabled=false;On the Compare page" in entry(palette(window, "measure again"), "compare.again")
+    window.press("Escape")
+    assert rows(palette(window, "measure roofs"))[0]["id"] == "palette.performance.measure_ceilings"
+    window.press("Return")
+    window.wait("a run with roofs", lambda m: m["state"]["run_generation"] > before and not m["state"]["stale"])
+    assert "copy_gbps=0;" not in window.control("performance.roofline")["value"]
+    # The button is gone with the need for it.
+    current = palette(window, "measure roofs")
+    assert "enabled=false;On the Performance page" in entry(current, "performance.measure_ceilings")
+    window.press("Escape")
+    window.key("ctrl+shift+2")
+    window.wait("recipes", lambda m: m["state"]["recipes"])
+    window.settle()
+    assert "enabled=true" in entry(palette(window, "quantize all"), "recipes.compare")
+    window.press("Return")
+    window.wait("a comparison", lambda m: m["state"]["comparisons"] == 1 and not m["state"]["comparing"])
+
+
+def test_palette_measures_a_pair_again_and_exports_a_report(open_window):
+    window = open_window(width=1280, height=900)
+    window.wait_for_result()
+    window.key("ctrl+4")
+    window.wait("Compare", lambda m: m["state"]["page"] == "compare")
+    window.settle()
+    button = window.control("compare.again")
+    refused = entry(palette(window, "measure again"), "compare.again")
+    assert button is None or f"enabled=false;{button['reason']}" in refused
+    window.press("Escape")
+    window.settle()
+    window.click("recipe.pow2")
+    window.wait("a pair", lambda m: any(c["id"] == "compare.again" and c["enabled"] for c in m["controls"]))
+    window.type_number("compare.blocks", "4")
+    runs = window.state()["runs"]
+    assert "enabled=true" in entry(palette(window, "measure again"), "compare.again")
+    window.press("Return")
+    window.wait("four blocks", lambda m: m["state"]["runs"] >= runs + 4)
+    window.key("ctrl+3")
+    window.wait("the views", lambda m: any(c["id"] == "graphs.view.3" for c in m["controls"]))
+    window.settle()
+    window.click("graphs.view.3")
+    window.wait("the doctor", lambda m: any(c["id"] == "doctor.export" for c in m["controls"]))
+    assert "enabled=false;There is no report yet" in entry(palette(window, "export report"), "doctor.export")
+    window.press("Escape")
+    window.open_file(WORKSPACE_BUG)
+    window.wait("its report", lambda m: any(c["id"] == "doctor.export" and c["enabled"] for c in m["controls"]))
+    window.settle()
+    assert "enabled=true" in entry(palette(window, "export report"), "doctor.export")
+    window.press("Return")
+    window.wait("where to", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
 
 
 def test_undo_and_redo(open_window):

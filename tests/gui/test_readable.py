@@ -55,6 +55,43 @@ def test_every_point_of_the_roofline_has_a_name(open_window, width, height):
         assert f"performance.roofline.{stage}.name" in found, found
 
 
+def hover(window, name):
+    """-> what is said at the pointer"""
+    x, y = window.centre(name)
+    window.xdotool("mousemove", x + 1, y, "mousemove", x, y)
+    window.seen("the pointer")
+    return window.wait("a tooltip", lambda m: m["state"]["tooltip"])["state"]["tooltip"]
+
+
+@pytest.mark.parametrize("width, height", [(1280, 900), (1440, 900)])
+def test_notes_of_cards_are_whole_or_say_what_is_missing(open_window, width, height):
+    window = recording(open_window, width, height)
+    for page in (1, 2, 3):
+        show(window, page)
+        notes = {c["id"]: c for c in window.map()["controls"] if c["id"].endswith("card.note")}
+        assert len(notes) >= 2, notes
+        for name, note in notes.items():
+            as_read = note["label"].replace("\n", " ").replace(" \u00b7 ", " ")
+            whole = as_read == note["value"].replace(" \u00b7 ", " ")
+            assert whole or "..." in note["label"], note
+            if not whole:
+                assert hover(window, name).startswith(note["value"] + "\n"), note
+        if page == 1:
+            for one in ("timeline", "kernels", "experts", "roofline"):
+                assert "..." not in notes[f"performance.{one}_card.note"]["label"], one
+            assert notes["performance.iterations_card.note"]["label"].startswith("n 20, 8")
+
+
+def test_what_is_cut_in_the_bars_is_whole_in_its_tooltip(open_window):
+    window = recording(open_window)
+    show(window, 1)
+    settings = window.control("headline.request")["value"]
+    assert hover(window, "headline.request") == f"recorded: {settings}"
+    run = window.control("top.run")["value"]
+    assert settings.startswith(run.removeprefix("1. ")[:30])
+    assert hover(window, "top.run").startswith(run + "\nA run of ")
+
+
 def test_legends_are_whole(open_window):
     window = recording(open_window)
     show(window, 2, "numerics.part.1")

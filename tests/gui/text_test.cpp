@@ -1,9 +1,13 @@
-// Where a wrapped text is broken.
+// Where a wrapped text is broken, and what is left out of one that has no room.
 #include "app/gui/theme/text.h"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <vector>
+
+#include "app/gui/theme/fitted_lines.h"
 
 namespace app {
 namespace {
@@ -94,6 +98,47 @@ TEST_F(WrappedText, OfAKernelsNameBothEndsAreKept) {
     EXPECT_NE(shown, fitted_middle(font_, other, width));
   }
   EXPECT_EQ(fitted_middle(font_, one, 1), "");
+}
+
+TEST_F(WrappedText, OfPartsTheLastAreLeftOut) {
+  const std::string text = "n 10 \u00b7 warm, sustained \u00b7 steady clock around each step";
+  const auto at = [&](const std::string& widest, std::size_t lines) {
+    return fitted_lines(font_, text, width_of(widest) + 1, lines);
+  };
+  EXPECT_EQ(at(text, 1).lines, std::vector<std::string>{text});
+  EXPECT_TRUE(at(text, 1).whole);
+  // A second line is used before anything is left out; neither begins nor ends with a separator.
+  const FittedLines two = at("steady clock around each step", 2);
+  EXPECT_EQ(two.text(), "n 10 \u00b7 warm, sustained\nsteady clock around each step");
+  EXPECT_TRUE(two.whole);
+  EXPECT_EQ(at("n 10 \u00b7 warm, sustained ...", 1).text(), "n 10 \u00b7 warm, sustained ...");
+  EXPECT_EQ(at("n 10 \u00b7 warm, ...", 1).text(), "n 10 ...");
+  EXPECT_EQ(at("sustained ...", 2).text(), "n 10 \u00b7 warm,\nsustained ...");
+  EXPECT_FALSE(at("sustained ...", 2).whole);
+}
+
+TEST_F(WrappedText, EveryLineFitsAndWhatIsMissingIsSaid) {
+  for (const std::string text : {"n 10 \u00b7 warm, sustained \u00b7 steady clock around each step",
+                                 "wgrad up  nvjet_qqtst_128x128_128x6_TNN \u00b7 largest sum",
+                                 "one part of many words and no separator"}) {
+    for (const std::size_t most : {1, 2, 3}) {
+      for (float width = width_of("sustained ..."); width < width_of(text) + 5; width += 3) {
+        const FittedLines shown = fitted_lines(font_, text, width, most);
+        ASSERT_LE(shown.lines.size(), most) << text << width;
+        for (const std::string& line : shown.lines) EXPECT_LE(width_of(line), width) << line;
+        const bool says_so = shown.text().find("...") != std::string::npos;
+        EXPECT_EQ(shown.whole, !says_so) << shown.text() << " at " << width;
+        EXPECT_TRUE(width < width_of(text) || shown.text() == text) << shown.text();
+      }
+    }
+  }
+}
+
+TEST_F(WrappedText, TheTooltipOfACutTextHasTheWholeFirst) {
+  EXPECT_EQ(with_whole("a...", "a name", "what it is"), "a name\nwhat it is");
+  EXPECT_EQ(with_whole("a...", "a name"), "a name");
+  EXPECT_EQ(with_whole("a name", "a name", "what it is"), "what it is");
+  EXPECT_EQ(with_whole("", "a name", ""), "a name");
 }
 
 }  // namespace

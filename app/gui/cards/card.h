@@ -56,8 +56,10 @@ struct CardSpec {
   const char* id = "";  // "performance.timeline"; the menu is "<id>.menu"
   std::string title{};
   const char* question = "";  // tooltip of the title
-  std::string note{};         // dimmed, after the title: method, n
-  std::string measured{};     // "How is this measured"
+  /// Dimmed, after the title: method, n. Parts that may be left out where there is no room follow
+  /// a " \u00b7 ", the most important first (fitted_lines.h).
+  std::string note{};
+  std::string measured{};  // "How is this measured"
   CardTable table{};
   std::function<profiling::Table()> list{};  // the rows of what is drawn, to copy and to save
   // Instead of the table or the list; a card without any of them has nothing to copy.
@@ -105,14 +107,14 @@ struct Figure {
 float headline_height(const Theme& theme);
 void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width);
 
-/// A line in the label font, cut to the area and centred in its height; whole in the tooltip and
-/// in the control map.
+/// A line in the label font, cut to the area and centred in its height; where it is cut, whole in
+/// the tooltip, and always in the control map.
 struct TextLine {
   const char* id = "";
   const char* label = "";
   std::string text{};
   ImU32 color = 0;
-  std::string tooltip{};  // empty = the text
+  std::string tooltip{};
 };
 void draw_text_line(const PanelContext& context, const Area& area, const TextLine& line);
 

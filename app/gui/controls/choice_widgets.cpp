@@ -10,6 +10,7 @@
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 
 namespace app::controls {
@@ -42,16 +43,13 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
   // From its padding to the arrow, which is as wide as the row is high.
   const float room = row.width() - ImGui::GetFrameHeight() - ImGui::GetStyle().FramePadding.x;
   const std::string preview = fitted(ImGui::GetFont(), shown, room);
+  row.set_shown(preview);
   // ImGui itself would allow the list 20 rows, wherever it is.
   constexpr float kMostRows = 20.0F;
   const float rows = kMostRows * ImGui::GetTextLineHeightWithSpacing();
   ImGui::SetNextWindowSizeConstraints({row.width(), 0},
                                       {FLT_MAX, std::min(rows, list_room(context))});
-  if (!ImGui::BeginCombo(row.item_id().c_str(), preview.c_str())) {
-    const bool cut = preview != shown && options.enabled && options.tooltip.empty();
-    if (cut && ImGui::IsItemHovered()) tooltip(context, shown);
-    return false;
-  }
+  if (!ImGui::BeginCombo(row.item_id().c_str(), preview.c_str())) return false;
   // ImGui itself closes popups with Escape only with its keyboard navigation, whose arrow keys
   // belong to the plots here.
   if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) ImGui::CloseCurrentPopup();
@@ -155,13 +153,13 @@ void draw_fold(const PanelContext& context, const char* id, const FilteredList& 
   const bool open = is_open(list, fold);
   const std::string text = (open ? "- " : "+ ") + fold.text;
   ImGui::PushID(static_cast<int>(fold.first));
-  const std::string shown =
-      fitted(ImGui::GetFont(), text, ImGui::GetContentRegionAvail().x) + "##fold";
+  const std::string shown = fitted(ImGui::GetFont(), text, ImGui::GetContentRegionAvail().x);
   const TextColorScope color(context.theme.colors.dim_text);
-  if (ImGui::Selectable(shown.c_str(), false, ImGuiSelectableFlags_DontClosePopups)) {
+  if (ImGui::Selectable((shown + "##fold").c_str(), false, ImGuiSelectableFlags_DontClosePopups)) {
     if (open) list.open->erase(fold.key);
     if (!open) list.open->insert(fold.key);
   }
+  if (ImGui::IsItemHovered()) tooltip(context, with_whole(shown, text));
   ImGui::PopID();
   record_line(context, fmt::format("{}.fold.{}", id, fold.first), fold.text, "fold",
               open ? "open" : "folded");
@@ -220,9 +218,7 @@ int draw_list(const PanelContext& context, const char* id, int index, const Filt
       const std::string shown =
           fitted(ImGui::GetFont(), list.items[one.at], ImGui::GetContentRegionAvail().x);
       if (ImGui::Selectable(shown.c_str(), selected)) chosen = static_cast<int>(one.at);
-      if (shown != list.items[one.at] && ImGui::IsItemHovered()) {
-        tooltip(context, list.items[one.at]);
-      }
+      if (ImGui::IsItemHovered()) tooltip(context, with_whole(shown, list.items[one.at]));
       record_line(context, option_id(id, one.at), list.items[one.at], "option",
                   selected ? "true" : "false");
       ImGui::PopID();
@@ -244,12 +240,12 @@ bool filtered_combo(const PanelContext& context, const char* id, const char* lab
     row.set_value(shown);
     ImGui::SetNextItemWidth(row.width());
     const float room = row.width() - ImGui::GetFrameHeight() - ImGui::GetStyle().FramePadding.x;
+    const std::string preview = fitted(ImGui::GetFont(), shown, room);
+    row.set_shown(preview);
     // The child in it scrolls, the field above it and what is below it stay.
     const float wide = std::max(row.width(), context.theme.px(kListWidth));
     ImGui::SetNextWindowSizeConstraints({wide, 0}, {wide, FLT_MAX});
-    if (!ImGui::BeginCombo(row.item_id().c_str(), fitted(ImGui::GetFont(), shown, room).c_str())) {
-      return false;
-    }
+    if (!ImGui::BeginCombo(row.item_id().c_str(), preview.c_str())) return false;
     if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) ImGui::CloseCurrentPopup();
     chosen = draw_list(context, id, index, list);
     if (chosen >= 0) ImGui::CloseCurrentPopup();

@@ -35,14 +35,21 @@ struct ControlEntry {
 /// Every interactive widget goes through controls/widgets.h, which records it here.
 class ControlMap {
  public:
-  void begin_frame() { entries_.clear(); }
+  void begin_frame() {
+    entries_.clear();
+    tooltip_.clear();
+  }
   void add(ControlEntry entry) { entries_.push_back(std::move(entry)); }
   /// What was added after the first `count` is covered.
   void keep(std::size_t count) { entries_.resize(std::min(count, entries_.size())); }
   const std::vector<ControlEntry>& entries() const { return entries_; }
+  void set_tooltip(std::string text) { tooltip_ = std::move(text); }
+  /// What is said at the pointer; empty = nothing.
+  const std::string& tooltip() const { return tooltip_; }
 
  private:
   std::vector<ControlEntry> entries_;
+  std::string tooltip_;
 };
 
 /// Plot keys pressed since the last frame, handled by the plot under the mouse.
@@ -112,7 +119,8 @@ struct PanelContext {
   ControlMap& controls;
   NumberEdit& number_edit;
   PlotKeys keys{};
-  std::string_view outlined{};  // the panel that a tour speaks of: "performance.timeline"
+  std::string_view pressed_button{};  // by the palette: id of the button; empty = none
+  std::string_view outlined{};        // the panel that a tour speaks of: "performance.timeline"
   /// Why every control drawn with this shows its value but cannot be changed; empty = it can.
   std::string read_only{};
   PicturePass* picture = nullptr;              // null = a frame of the window

@@ -25,7 +25,9 @@ class Row {
   bool enabled() const { return options_.enabled && context_.read_only.empty(); }
   /// ImGui id of the item: hidden, stable.
   const std::string& item_id() const { return item_id_; }
-  void set_value(std::string value) { value_ = std::move(value); }
+  void set_value(std::string value) { shown_ = value_ = std::move(value); }
+  /// Of the value, where that has no room: the tooltip then has the whole.
+  void set_shown(std::string shown) { shown_ = std::move(shown); }
   void set_kind(const char* kind) { kind_ = kind; }
 
  private:
@@ -37,6 +39,7 @@ class Row {
   float width_ = 0;
   std::string item_id_;
   std::string value_;
+  std::string shown_;
 };
 
 /// Adds the last ImGui item's rectangle to the map.

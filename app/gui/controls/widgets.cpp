@@ -11,6 +11,7 @@
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/text_field.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 
 namespace app::controls {
@@ -61,6 +62,7 @@ bool has_text(const char* label) {
 
 void tooltip(const PanelContext& context, const std::string& text) {
   if (text.empty()) return;
+  context.controls.set_tooltip(text);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding,
                       {context.theme.px(kGap), context.theme.px(kGap)});
   // Readable over any control: neither its font and colour nor its dimming is inherited.
@@ -127,12 +129,13 @@ Row::~Row() {
   record_item(context_, {.id = id_,
                          .label = has_text(label_) ? label_ : id_,
                          .kind = kind_,
-                         .value = std::move(value_),
+                         .value = value_,
                          .enabled = enabled(),
                          .reason = reason});
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
     const bool refused = !options_.enabled && !options_.reason.empty();
-    const std::string& says = refused ? options_.reason : options_.tooltip;
+    const std::string says =
+        with_whole(shown_, value_, refused ? options_.reason : options_.tooltip);
     // Who clicks knows what a control does, and the words would cover what the click brings up; why
     // nothing happens is said all the same.
     if (refused || !lock.empty() || !rests_after_click()) {
@@ -152,8 +155,10 @@ bool button(const PanelContext& context, const char* id, const char* label,
   }
   Row row(context, id, label, "button", options, false);
   const float width = options.width == 0 ? 0 : row.width();
+  const bool by_name = context.pressed_button == id && row.enabled();
   return ImGui::Button((std::string(label) + "##" + id).c_str(),
-                       {width, context.theme.px(kRowHeight)});
+                       {width, context.theme.px(kRowHeight)}) ||
+         by_name;
 }
 
 bool fold(const PanelContext& context, const char* id, const char* label, bool& open,

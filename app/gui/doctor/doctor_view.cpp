@@ -18,6 +18,7 @@
 #include "app/gui/doctor/stall_timeline.h"
 #include "app/gui/graph/node_details.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/counted.h"
 #include "profiling/document/doctor_tables.h"
@@ -162,7 +163,9 @@ void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, G
           ? fmt::format("{}: starting", news.subject)
           : fmt::format("{}: {} ({} of {})", news.subject, progress.doing, progress.experiment,
                         std::max(progress.experiment, progress.experiments));
-  show_text(plot::fitted(theme.fonts.body, line, room.x));
+  const std::string shown = plot::fitted(theme.fonts.body, line, room.x);
+  show_text(shown);
+  if (ImGui::IsItemHovered()) controls::tooltip(context, with_whole(shown, line));
   controls::record(context, "doctor.progress", "visit in progress", "text", line, at,
                    ImGui::GetItemRectMax());
   const bool fits =

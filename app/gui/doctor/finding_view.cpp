@@ -12,6 +12,7 @@
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/graph/node_details.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
 #include "profiling/document/doctor_tables.h"
@@ -139,7 +140,8 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
     const float width = plot::text_size(context.theme.fonts.body, cut).x + context.theme.px(16);
     if (i > 0 && x + width < room) ImGui::SameLine(0, context.theme.px(kGapSmall));
     x = i > 0 && x + width < room ? x + width + context.theme.px(kGapSmall) : width;
-    if (controls::button(context, fmt::format("doctor.node.{}", i).c_str(), cut.c_str())) {
+    if (controls::button(context, fmt::format("doctor.node.{}", i).c_str(), cut.c_str(),
+                         {.tooltip = with_whole(cut, label)})) {
       show_node(context, scene, node);
     }
   }

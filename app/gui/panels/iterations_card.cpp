@@ -48,7 +48,8 @@ void draw_durations(const PanelContext& context, const IterationsCard& card, ImV
                                                   .median = median,
                                                   .color = context.theme.colors.accent,
                                                   .marked = &times.throttled,
-                                                  .mark_color = context.theme.colors.warn},
+                                                  .mark_color = context.theme.colors.warn,
+                                                  .mark_name = throttled_words(times.reasons)},
                                                  card.series.ns, card.view);
   if (hovered < 0) return;
   const auto index = static_cast<std::size_t>(hovered);
@@ -101,26 +102,27 @@ CardSpec iterations_card(const PanelContext& context, const IterationsCard& card
   const bool skip = context.view.skip_throttled;
   const profiling::Distribution& time = card.series.time(skip);
   const bool choice = card.series.times.throttled_count > 0;
-  return {.id = card.id,
-          .title = card.title,
-          .question = card.question,
-          .note = fmt::format("{}, {}, {}", profiling::sample_text(card.series.times, skip),
-                              conditions, result.iteration_method),
-          .measured =
-              "Method: " + result.iteration_method +
-              ". The axis starts near the data. Marked at the bottom: NVML's reading before, in "
-              "or after it (50 per second) reports throttling by power, heat or a brake.",
-          .list = [card] { return durations_table(card); },
-          .header_widgets = choice ? context.theme.px(kSkipWidth) : 0.0F,
-          .header = choice ? std::function<void()>(
-                                 [&context, card] { draw_skip_throttled(context, card); })
-                           : nullptr,
-          .draw = [&context, card](const Area& room) { draw_durations(context, card, room.size); },
-          .read_out = {card.control, card.label,
-                       [conditions, &time, throttled = card.series.times.throttled_count] {
-                         return fmt::format("n={};median_ns={:.0f};conditions={};throttled={}",
-                                            time.n, time.median, conditions, throttled);
-                       }}};
+  return {
+      .id = card.id,
+      .title = card.title,
+      .question = card.question,
+      .note = fmt::format("{} \u00b7 {} \u00b7 {}", profiling::sample_text(card.series.times, skip),
+                          conditions, result.iteration_method),
+      .measured =
+          "Method: " + result.iteration_method +
+          ". The axis starts near the data. Marked at the bottom: NVML's reading before, in "
+          "or after it (50 per second) reports throttling by power, heat or a brake.",
+      .list = [card] { return durations_table(card); },
+      .header_widgets = choice ? context.theme.px(kSkipWidth) : 0.0F,
+      .header =
+          choice ? std::function<void()>([&context, card] { draw_skip_throttled(context, card); })
+                 : nullptr,
+      .draw = [&context, card](const Area& room) { draw_durations(context, card, room.size); },
+      .read_out = {card.control, card.label,
+                   [conditions, &time, throttled = card.series.times.throttled_count] {
+                     return fmt::format("n={};median_ns={:.0f};conditions={};throttled={}", time.n,
+                                        time.median, conditions, throttled);
+                   }}};
 }
 
 }  // namespace app

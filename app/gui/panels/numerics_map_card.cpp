@@ -7,6 +7,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/numerics_panel.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "engine/model/recipe_traits.h"
 
 namespace app {
@@ -126,8 +127,13 @@ void NumericsPanel::draw_map(const PanelContext& context, const Area& room) {
   Area below = room;
   if (!summary.empty()) {
     const ImFont* font = theme.fonts.label;
-    plot::draw_text(ImGui::GetWindowDrawList(), font, room.at, theme.colors.text,
-                    plot::fitted(font, "log2 scale_inv: " + summary, room.size.x));
+    const std::string line = "log2 scale_inv: " + summary;
+    const std::string shown = plot::fitted(font, line, room.size.x);
+    plot::draw_text(ImGui::GetWindowDrawList(), font, room.at, theme.colors.text, shown);
+    const ImVec2 end(room.end().x, room.at.y + font->FontSize);
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(room.at, end)) {
+      controls::tooltip(context, with_whole(shown, line));
+    }
     below = room.below(font->FontSize + theme.px(kGapSmall));
     ImGui::SetCursorScreenPos(below.at);
   }

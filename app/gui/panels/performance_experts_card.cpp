@@ -91,7 +91,7 @@ std::string PerformancePanel::experts_note() const {
   const PerformanceModel::ExpertSource source = model_.source(model_.source_index());
   std::string note =
       source.method == engine::ExpertMethod::Trace
-          ? fmt::format("{}, n {}", range_note(), engine::counted(samples, "iteration"))
+          ? fmt::format("n {} \u00b7 {}", engine::counted(samples, "iteration"), range_note())
           : fmt::format("n {}", engine::counted(samples, "launch", "launches"));
   for (const PerformanceModel::Agreement& agreement : model_.agreements()) {
     note += fmt::format(" \u00b7 {:.2f} of {}", agreement.ratio.median,

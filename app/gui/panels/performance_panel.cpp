@@ -378,40 +378,41 @@ CardSpec PerformancePanel::durations_card(const PanelContext& context) {
   const std::string name = model_.kernels().empty()
                                ? std::string("none")
                                : model_.kernels_table().rows[shown].cells.front().text;
-  return {.id = "performance.durations_card",
-          .title = "Durations",
-          .question =
-              "How are the durations of the chosen kernel distributed? Two humps mean two regimes.",
-          .note = table_.selected >= 0 ? name : name + " (largest sum; click a row for another)",
-          .measured = "Durations of the row's records in equal bins, " + range_note() + ".",
-          .list =
-              [this, name] {
-                return plot::bins_table("row", {{name, &model_.row_bins(table_.selected)}},
-                                        plot::kTimeEdges);
-              },
-          .empty = [this]() -> EmptyState {
-            if (!model_.row_bins(table_.selected).counts.empty()) return {};
-            return {"No durations", "No record of this row lies wholly in the range."};
+  return {
+      .id = "performance.durations_card",
+      .title = "Durations",
+      .question =
+          "How are the durations of the chosen kernel distributed? Two humps mean two regimes.",
+      .note = table_.selected >= 0 ? name : name + " \u00b7 largest sum; click a row for another",
+      .measured = "Durations of the row's records in equal bins, " + range_note() + ".",
+      .list =
+          [this, name] {
+            return plot::bins_table("row", {{name, &model_.row_bins(table_.selected)}},
+                                    plot::kTimeEdges);
           },
-          .draw =
-              [this, &context, name, shown](const Area& room) {
-                const plot::Bins& bins = model_.row_bins(table_.selected);
-                const plot::HistogramSpec spec{
-                    .id = "##performance.durations",
-                    .size = room.size,
-                    .x = {.kind = plot::AxisKind::Nanoseconds,
-                          .limits = plot::histogram_limits({&bins}, plot::AxisKind::Nanoseconds)},
-                    .y_label = "records / bin",
-                    .per_bin = true,
-                    .end_bins = false};
-                const ImU32 color = context.theme.stage(model_.kernels()[shown].stage);
-                plot::draw_histogram(context, spec, {{.name = name, .color = color, .bins = &bins}},
-                                     row_view_);
-              },
-          .read_out = {"performance.durations", "durations of one row", [this, name] {
-                         return fmt::format("row={};n={:.0f}", name,
-                                            model_.row_bins(table_.selected).total());
-                       }}};
+      .empty = [this]() -> EmptyState {
+        if (!model_.row_bins(table_.selected).counts.empty()) return {};
+        return {"No durations", "No record of this row lies wholly in the range."};
+      },
+      .draw =
+          [this, &context, name, shown](const Area& room) {
+            const plot::Bins& bins = model_.row_bins(table_.selected);
+            const plot::HistogramSpec spec{
+                .id = "##performance.durations",
+                .size = room.size,
+                .x = {.kind = plot::AxisKind::Nanoseconds,
+                      .limits = plot::histogram_limits({&bins}, plot::AxisKind::Nanoseconds)},
+                .y_label = "records / bin",
+                .per_bin = true,
+                .end_bins = false};
+            const ImU32 color = context.theme.stage(model_.kernels()[shown].stage);
+            plot::draw_histogram(context, spec, {{.name = name, .color = color, .bins = &bins}},
+                                 row_view_);
+          },
+      .read_out = {"performance.durations", "durations of one row", [this, name] {
+                     return fmt::format("row={};n={:.0f}", name,
+                                        model_.row_bins(table_.selected).total());
+                   }}};
 }
 
 std::unique_ptr<PagePanel> make_performance_panel(const std::function<void()>& wake) {

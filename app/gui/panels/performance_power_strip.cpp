@@ -8,6 +8,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
+#include "app/gui/plot/iteration_words.h"
 #include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/plot/ticks.h"
@@ -112,7 +113,7 @@ plot::Spans limits_of(const PanelContext& context, const std::vector<PowerSample
     limits.ranges.push_back(
         {static_cast<double>(samples[i].time_ns), static_cast<double>(samples[i + 1].time_ns)});
   }
-  limits.name = "throttled: " + profiling::clock_reason_names(reasons);
+  limits.name = throttled_words(reasons);
   return limits;
 }
 
@@ -155,13 +156,14 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
   const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 end(at.x + size.x, at.y + size.y);
-  const ImFont* font = theme.fonts.label;
   if (power.samples.empty()) {
     if (power.missing.empty()) return;
     const std::string text = "No clock and power: " + power.missing;
-    plot::draw_text(ImGui::GetWindowDrawList(), font, ImVec2(at.x, at.y + theme.px(2)),
-                    theme.colors.dim_text, plot::fitted(font, text, size.x));
-    controls::record(context, "performance.power", "clock and power", "text", text, at, end);
+    draw_text_line(context, {at, size},
+                   {.id = "performance.power",
+                    .label = "clock and power",
+                    .text = text,
+                    .color = theme.colors.dim_text});
     return;
   }
   Curve curves[] = {{"power", "power_w", "W", [](const PowerSample& s) { return s.power_w; },

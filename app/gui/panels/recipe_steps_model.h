@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/plot/grid_fold.h"
+#include "profiling/document/table.h"
 #include "profiling/session/session_file.h"
 
 namespace app {

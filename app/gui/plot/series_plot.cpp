@@ -13,7 +13,7 @@ namespace {
 
 /// Ranges of the marked points of [first, last).
 Spans spans_of(const SeriesSpec& spec, std::size_t first, std::size_t last) {
-  Spans spans{.color = spec.mark_color, .kind = Spans::Kind::Foot};
+  Spans spans{.color = spec.mark_color, .kind = Spans::Kind::Foot, .name = spec.mark_name};
   const std::vector<bool>& marked = *spec.marked;
   const auto edge = [&](std::size_t i) { return spec.x_offset + static_cast<double>(i) - 0.5; };
   for (std::size_t i = first; i < last;) {

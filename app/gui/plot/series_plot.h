@@ -33,6 +33,7 @@ struct SeriesSpec {
   ImU32 color = 0;
   const std::vector<bool>* marked = nullptr;  // a band at the bottom; empty or null = none
   ImU32 mark_color = 0;
+  std::string mark_name{};  // of the band
 };
 
 /// Values in nanoseconds. Returns the index under the mouse or -1.

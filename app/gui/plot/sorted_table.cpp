@@ -10,6 +10,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "profiling/document/table.h"
 
@@ -153,9 +154,9 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
   offer_copy(context, column, cell, at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()));
   const std::string text = fitted_cell(font, column, cell.text, width);
   const bool explained = first && !row.tooltip.empty();
-  if (!explained && shown_size(font, cell.text).x > width && ImGui::IsWindowHovered() &&
+  if (!explained && ImGui::IsWindowHovered() &&
       ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()))) {
-    controls::tooltip(context, cell.text);
+    controls::tooltip(context, with_whole(text, cell.text));
   }
   if (column.numeric) {
     draw_text_right(draw, font, ImVec2(at.x + width, middle), color, text);

@@ -19,6 +19,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/keys.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "app/protocol/shipped_recordings.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
@@ -42,17 +43,17 @@ bool draw_entry(const PanelContext& context, const PaletteEntry& entry, int inde
   const std::string right = entry.keys.empty() ? entry.group : entry.keys;
   const float right_width = plot::text_size(label, right).x;
   const float top = at.y + 0.5F * (theme.px(kRowHeight) - theme.fonts.body->FontSize);
+  const std::string title =
+      plot::fitted(theme.fonts.body, entry.title, width - right_width - theme.px(kGapLarge + kGap));
   plot::draw_text(draw, theme.fonts.body, ImVec2(at.x + theme.px(kGapSmall), top),
-                  enabled ? theme.colors.text : theme.colors.dim_text,
-                  plot::fitted(theme.fonts.body, entry.title,
-                               width - right_width - theme.px(kGapLarge + kGap)));
+                  enabled ? theme.colors.text : theme.colors.dim_text, title);
   plot::draw_text_right(draw, label, ImVec2(at.x + width - theme.px(kGapSmall), top),
                         entry.keys.empty() ? theme.colors.dim_text : theme.colors.accent, right);
   controls::record(
       context, ("palette." + entry.id).c_str(), entry.title.c_str(), "option",
       fmt::format("row={};selected={};enabled={};{}", index, selected, enabled, entry.refusal), at,
       ImVec2(at.x + width, at.y + theme.px(kRowHeight)));
-  if (hovered && !enabled) controls::tooltip(context, entry.refusal);
+  if (hovered) controls::tooltip(context, with_whole(title, entry.title, entry.refusal));
   ImGui::PopID();
   return clicked;
 }
@@ -107,6 +108,41 @@ WordMatch word_match(const std::vector<std::string>& typed, const PaletteEntry& 
     match = WordMatch::Beginnings;
   }
   return match;
+}
+
+/// A button of a page that acts on what is chosen there.
+struct PageButton {
+  const char* id;  // in the control map
+  const char* group;
+  const char* title;
+  const char* words;
+  const char* where;  // it is, and when
+};
+constexpr PageButton kPageButtons[] = {
+    {"compare.again", "Run", "Compare: Measure again, A and B interleaved", "ab blocks verdict",
+     "On the Compare page, for A and B, while nothing is measured there"},
+    {"recipes.compare", "Run", "Numerics: Quantize all recipes", "compare codes scales",
+     "On the Numerics page, under Recipes, while it is not running"},
+    {"performance.measure_ceilings", "Run", "Performance: Measure roofs of this machine",
+     "ceilings roofline copy dense product",
+     "On the Performance page, for a run of this window without measured roofs"},
+    {"doctor.export", "File", "Doctor: Export report", "save markdown json finding",
+     "On the Graphs page, under Doctor"}};
+
+/// Each can be chosen where its button can be pressed, and does the same.
+void add_page_buttons(const ControlMap& shown, std::vector<PaletteEntry>& entries) {
+  for (const PageButton& button : kPageButtons) {
+    const auto drawn = std::ranges::find(shown.entries(), button.id, &ControlEntry::id);
+    const bool is_drawn = drawn != shown.entries().end();
+    entries.push_back({.id = button.id,
+                       .group = button.group,
+                       .title = button.title,
+                       .words = button.words,
+                       .refusal = !is_drawn        ? button.where
+                                  : drawn->enabled ? std::string()
+                                                   : drawn->reason,
+                       .command = PressButton{button.id}});
+  }
 }
 
 }  // namespace
@@ -229,7 +265,7 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
   }
 }
 
-std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
+std::vector<PaletteEntry> palette_entries(const Workbench& workbench, const ControlMap& shown) {
   const engine::RunRequest& requested = workbench.runs.state.shown_request();
   const std::string locked = workbench.change_refusal();
   std::vector<PaletteEntry> entries;
@@ -357,6 +393,7 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .words = "doctor gallery hazard finding",
                        .command = ShowRecordedCase{one.id}});
   }
+  add_page_buttons(shown, entries);
   return entries;
 }
 

@@ -22,8 +22,9 @@ struct PaletteEntry {
   Command command{};
 };
 
-/// All commands; those that are not possible now carry the reason.
-std::vector<PaletteEntry> palette_entries(const Workbench& workbench);
+/// All commands; those that are not possible now carry the reason. `shown`: what the frame has
+/// drawn so far, for the commands that are a button of a page.
+std::vector<PaletteEntry> palette_entries(const Workbench& workbench, const ControlMap& shown);
 
 class CommandPalette {
  public:

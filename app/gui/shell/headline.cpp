@@ -10,6 +10,7 @@
 #include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "profiling/document/headline.h"
 
@@ -42,17 +43,20 @@ void draw_figure(const PanelContext& context, const HeadlineFigure& figure) {
     show_text(figure.value.unit);
   }
   ImGui::SetCursorPos({at.x, at.y + theme.px(30)});
+  // The window may end before the text does.
+  const std::string label =
+      plot::fitted(theme.fonts.label, figure.label, ImGui::GetContentRegionAvail().x);
   {
     const FontScope font(theme.fonts.label);
     const TextColorScope color(theme.colors.dim_text);
-    // The window may end before the text does.
-    const float room = ImGui::GetContentRegionAvail().x;
-    show_text(plot::fitted(theme.fonts.label, figure.label, room));
+    show_text(label);
   }
   ImGui::EndGroup();
   controls::record(context, ("headline." + figure.name).c_str(), figure.label.c_str(), "figure",
                    figure.value.text(), ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-  if (ImGui::IsItemHovered()) controls::tooltip(context, figure.method);
+  if (ImGui::IsItemHovered()) {
+    controls::tooltip(context, with_whole(label, figure.label, figure.method));
+  }
   controls::copy_if_wanted(
       context, ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
       {figure.value.figure, figure.value.unit, figure.value.exact, figure.value.exact_unit},
@@ -69,7 +73,49 @@ void draw_line(const PanelContext& context, const char* id, const char* label,
   }
   controls::record(context, id, label, "text", text, ImGui::GetItemRectMin(),
                    ImGui::GetItemRectMax());
-  if (shown != text && ImGui::IsItemHovered()) controls::tooltip(context, text);
+  if (ImGui::IsItemHovered()) controls::tooltip(context, with_whole(shown, text));
+}
+
+/// What the figures belong to: the request, in two lines where one is too short, and the device.
+void draw_request(const PanelContext& context, float top) {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  const std::string summary = summary_of(view.run->request);
+  const std::string answers = (view.stale       ? "older request: "
+                               : view.from_file ? "recorded: "
+                               : !view.answers  ? "another request: "
+                                                : "") +
+                              summary;
+  const engine::DeviceFacts& facts = view.run->result.device;
+  const std::string device =
+      facts.driver.empty() ? facts.name : facts.name + " \u00b7 driver " + facts.driver;
+  const float room = ImGui::GetContentRegionAvail().x;
+  const ImFont* body = ImGui::GetFont();
+  const FittedLines request = fitted_lines(body, answers, room, 2);
+  const FittedLines machine = fitted_lines(theme.fonts.label, device, room, 1);
+  ImGui::BeginGroup();
+  const float x = ImGui::GetCursorPosX();
+  // Two lines end where one does, above the device.
+  float y = top + theme.px(request.lines.size() == 1 ? 9.0F : 12.0F - body->FontSize / theme.scale);
+  for (const std::string& line : request.lines) {
+    const TextColorScope color(view.stale ? theme.colors.warn : theme.colors.text);
+    ImGui::SetCursorPos({x, y});
+    show_text(line);
+    y += body->FontSize + theme.px(1);
+  }
+  ImGui::SetCursorPos({x, top + theme.px(30)});
+  {
+    const FontScope font(theme.fonts.label);
+    const TextColorScope color(theme.colors.dim_text);
+    show_text(machine.text());
+  }
+  ImGui::EndGroup();
+  controls::record(context, "headline.request", "The request these figures answer", "text", summary,
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  if (ImGui::IsItemHovered()) {
+    controls::tooltip(context, with_whole(request.whole ? answers : request.text(), answers,
+                                          with_whole(machine.text(), device)));
+  }
 }
 
 }  // namespace
@@ -108,35 +154,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
     ImGui::SetCursorPosY(origin.y);
   }
 
-  // The right part says what the figures belong to; its tooltip has the full text.
-  const std::string summary = summary_of(view.run->request);
-  ImGui::BeginGroup();
-  {
-    const TextColorScope color(view.stale ? theme.colors.warn : theme.colors.text);
-    const std::string answers = (view.stale       ? "older request: "
-                                 : view.from_file ? "recorded: "
-                                 : !view.answers  ? "another request: "
-                                                  : "") +
-                                summary;
-    ImGui::SetCursorPosY(origin.y + theme.px(9));
-    show_text(plot::fitted(ImGui::GetFont(), answers, ImGui::GetContentRegionAvail().x));
-    if (ImGui::IsItemHovered()) controls::tooltip(context, answers);
-  }
-  {
-    ImGui::SetCursorPos({ImGui::GetCursorPosX(), origin.y + theme.px(30)});
-    const FontScope font(theme.fonts.label);
-    const TextColorScope color(theme.colors.dim_text);
-    const std::string device = result.device.driver.empty()
-                                   ? result.device.name
-                                   : result.device.name + " · driver " + result.device.driver;
-    const std::string shown =
-        plot::fitted(theme.fonts.label, device, ImGui::GetContentRegionAvail().x);
-    show_text(shown);
-    if (shown != device && ImGui::IsItemHovered()) controls::tooltip(context, device);
-  }
-  ImGui::EndGroup();
-  controls::record(context, "headline.request", "The request these figures answer", "text", summary,
-                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  draw_request(context, origin.y);
 }
 
 }  // namespace app

@@ -11,6 +11,7 @@
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "app/protocol/typed_words.h"
 #include "app/protocol/worker_command.h"
@@ -348,8 +349,8 @@ void MachineDialog::draw_steps(const PanelContext& context, const MachineStatus&
       list.AddRectFilled(low, {low.x + bar, low.y + high}, theme.colors.line, high / 2);
       list.AddRectFilled(low, {low.x + bar * part, low.y + high}, theme.colors.accent, high / 2);
     }
-    if (shown != step.words && ImGui::IsMouseHoveringRect(at, end)) {
-      controls::tooltip(context, step.words);
+    if (ImGui::IsMouseHoveringRect(at, end)) {
+      controls::tooltip(context, with_whole(shown, step.words));
     }
     controls::record(context, (std::string("machine.step.") + step.id).c_str(), step.title, "text",
                      fmt::format("{}: {}", state, step.words), at, end);

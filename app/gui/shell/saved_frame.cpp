@@ -82,6 +82,7 @@ std::string write_control_map(const std::string& path, const ControlMap& map,
         {"recording", facts.recording},
         {"recording_path", facts.recording_path},
         {"screenshot_path", facts.screenshot_path},
+        {"tooltip", map.tooltip()},
         {"request_error", facts.request_error},
         {"last_error", facts.last_error}}},
       {"controls", std::move(controls)}};

@@ -242,6 +242,7 @@ void Shell::carry_out(const Command& command) {
                  [&](const Select& order) {
                    for (const auto& one : pages_) one->select(order.selection);
                  },
+                 [&](const PressButton& order) { ordered_button_ = order.id; },
                  [&](const PlayTour& order) { workbench_.tours.play(order.path); },
                  [&](const RepeatTourStep&) { workbench_.tours.repeat_step(); },
                  [&](const StatusMessage& order) { workbench_.notices.set_status(order.text); },

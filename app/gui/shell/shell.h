@@ -130,8 +130,9 @@ class Shell {
   RecordsOrder records_order_;
   std::array<std::unique_ptr<PagePanel>, 4> pages_;  // by Page
   Page page_ = Page::Performance;
-  PageState drawn_page_;   // by the newest frame; its commands may show another one next
-  PlotKeys ordered_keys_;  // by name, for the next frame
+  PageState drawn_page_;        // by the newest frame; its commands may show another one next
+  PlotKeys ordered_keys_;       // by name, for the next frame
+  std::string ordered_button_;  // the same
   CommandPalette palette_;
   bool help_ = false;
   Closing closing_{workbench_.files, workbench_.runs.state};

@@ -13,6 +13,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "app/sweep/plan.h"
 #include "engine/model/backend_traits.h"
@@ -154,11 +155,9 @@ void draw_piece(const PanelContext& context, const Piece& piece, Span span, floa
   show_text(shown);
   controls::record(context, piece.id, piece.label, "text", piece.text, ImGui::GetItemRectMin(),
                    ImGui::GetItemRectMax());
-  const std::string whole = shown == piece.text ? std::string() : piece.text;
-  const std::string says = piece.tooltip.empty() ? whole
-                           : whole.empty()       ? piece.tooltip
-                                                 : whole + "\n" + piece.tooltip;
-  if (ImGui::IsItemHovered() && !says.empty()) controls::tooltip(context, says);
+  if (ImGui::IsItemHovered()) {
+    controls::tooltip(context, with_whole(shown, piece.text, piece.tooltip));
+  }
 }
 
 std::string machine_words(const SessionView& view) {

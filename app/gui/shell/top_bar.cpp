@@ -9,6 +9,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/keys.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "app/protocol/shipped_recordings.h"
 #include "engine/model/path_text.h"
@@ -83,10 +84,10 @@ void draw_machine(const PanelContext& context, const MachineWords& machine, floa
   const Theme& theme = context.theme;
   const std::string label =
       fitted_words(ImGui::GetFont(), machine.label, width - 2 * ImGui::GetStyle().FramePadding.x);
-  const std::string whole = label == machine.label ? std::string() : machine.label + "\n";
   const TextColorScope color(color_of(theme.colors, machine.tone));
-  if (controls::button(context, "top.machine", label.c_str(),
-                       {.tooltip = whole + machine.tooltip, .width = width})) {
+  if (controls::button(
+          context, "top.machine", label.c_str(),
+          {.tooltip = with_whole(label, machine.label, machine.tooltip), .width = width})) {
     context.commands.push_back(Action::ChooseMachine);
   }
 }
