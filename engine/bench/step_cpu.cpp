@@ -203,7 +203,9 @@ class CpuStepTarget final : public StepTarget {
       OfferedSubject& offer = offered.back();
       const std::int64_t available = available_memory_bytes();
       const std::int64_t needed = plan_memory(request, shape, available).step_bytes;
-      if (available > 0 && needed > available) {
+      if (traits_of(request.backend).device) {
+        offer.missing = "its weight gradients are a kernel's, which needs a CUDA device";
+      } else if (available > 0 && needed > available) {
         offer.missing = out_of_memory("in addition to the operands, this recipe's step needs",
                                       needed, available, "choose a smaller shape")
                             .message;

@@ -245,7 +245,7 @@ constexpr std::int64_t kReserveBytes = std::int64_t{1} << 30;
 
 RunRequest on_device(const StepCase& measured, StepBenchRecipe recipe) {
   RunRequest request = step_bench_request(measured.of, recipe);
-  request.backend = GemmBackend::CublasLtGrouped;
+  if (!traits_of(request.backend).device) request.backend = GemmBackend::CublasLtGrouped;
   request.launch.kind = LaunchKind::GraphReplay;
   return request;
 }

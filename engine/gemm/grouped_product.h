@@ -23,6 +23,7 @@
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
+#include "kernels/common/types.h"
 
 namespace engine {
 
@@ -93,6 +94,13 @@ class GroupedProduct {
   /// Launches one expert alone on `stream`; does nothing for an expert without rows. Unsupported if
   /// one launch serves all experts.
   virtual Status launch_expert(int expert, void* workspace, cudaStream_t stream) const = 0;
+  /// Tiles of a launch that leave a stamp each; 0 = launch_stamped() is Unsupported.
+  virtual std::int64_t stamped_tiles() const { return 0; }
+  virtual Status launch_stamped(kernels::StampBuffer stamps, cudaStream_t stream) const {
+    static_cast<void>(stamps);
+    static_cast<void>(stream);
+    return Error{ErrorCode::Unsupported, "The tiles of this product leave no stamps"};
+  }
   /// Times the candidates on the current operands (D is overwritten) and keeps the fastest.
   /// `splits` [num_groups] are those on the device. Remembered by shape and splits: a later product
   /// with the same ones reuses the result. Synchronises. A backend without candidates does nothing.

@@ -105,6 +105,11 @@ constexpr std::array kRows = {
         [](const Question& q) { return q.on_cuda() && q.fp32_blocks() && two_square_operands(q); },
         "A product with FP8 block scaling takes 128x128 blocks for at most one of its operands "
         "(fprop reads X and W, dgrad W and dY, wgrad X and dY); give one of them 1x128 blocks"},
+    Row{Aspect::Recipe, "Expertscope's weight gradients", "other than of FP8 lines",
+        Support::Refused,
+        [](const Question& q) { return q.does().own_wgrad && !quantizes_in_fp8_lines(q.recipe); },
+        "Expertscope's own kernel computes the weight gradients of FP8 block scaling, from 1x128 "
+        "blocks of X and dY; choose that recipe, or cuBLASLt grouped"},
     Row{Aspect::Recipe, "E5M2 on both sides of wgrad", "X and dY in E5M2", Support::Refused,
         [](const Question& q) {
           return q.on_cuda() && q.scales().quantizes() && !q.scales().micro() && q.backward() &&

@@ -250,6 +250,25 @@ Status GroupedStep::launch_expert(Product product, int expert, cudaStream_t stre
   return Error{ErrorCode::InvalidArgument, fmt::format("The step has no {}", name_of(product))};
 }
 
+const GroupedStep::StepProduct* GroupedStep::first_product(Product product) const {
+  const auto found = std::ranges::find_if(products_, [&](const StepProduct& made) {
+    return made.product == product && made.layer == 0;
+  });
+  return found == products_.end() ? nullptr : &*found;
+}
+
+std::int64_t GroupedStep::stamped_tiles(Product product) const {
+  const StepProduct* made = first_product(product);
+  return made == nullptr ? 0 : made->matmul->stamped_tiles();
+}
+
+Status GroupedStep::launch_stamped(Product product, kernels::StampBuffer stamps,
+                                   cudaStream_t stream) const {
+  const StepProduct* made = first_product(product);
+  if (made != nullptr) return made->matmul->launch_stamped(stamps, stream);
+  return Error{ErrorCode::InvalidArgument, fmt::format("The step has no {}", name_of(product))};
+}
+
 Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps) const {
   StepObserver unobserved;
   for (const StepOperand& made : quantized_) {

@@ -60,6 +60,11 @@ class GroupedStep final : public DeviceStep {
   /// Launches one expert of layer 0; Unsupported for a backend that does not launch experts one by
   /// one.
   Status launch_expert(Product product, int expert, cudaStream_t stream) const;
+  /// Tiles of this product of layer 0 that leave stamps; 0 where it leaves none.
+  std::int64_t stamped_tiles(Product product) const;
+  /// Launches this product of layer 0, on the operands of an earlier launch; its tiles leave
+  /// stamps.
+  Status launch_stamped(Product product, kernels::StampBuffer stamps, cudaStream_t stream) const;
   /// Quantizes X alone, as launch() does; the tiles leave stamps if the buffer is not null. Does
   /// nothing for a high-precision recipe.
   Status quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps = {}) const;
@@ -98,6 +103,8 @@ class GroupedStep final : public DeviceStep {
     std::optional<ProductAlphas> alphas = {};  // of native NVFP4
   };
   GroupedStep() = default;
+  /// Of layer 0; null if the step has none.
+  const StepProduct* first_product(Product product) const;
   /// Program of a step that is this projection alone.
   static ProjectionProgram program_alone(const StepConfig& config);
   /// For launches of this project's kernels.

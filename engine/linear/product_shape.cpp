@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/gemm/cublaslt_products.h"
+#include "engine/gemm/expertscope_products.h"
 
 namespace engine {
 namespace {
@@ -163,6 +164,31 @@ Result<std::unique_ptr<GroupedProduct>> one_grouped_product(const Ingredients& o
   return make_cublaslt_grouped(of.library, product);
 }
 
+kernels::JoinedCodes joined_codes(const OperandSource& source) {
+  return {.codes = reinterpret_cast<const std::uint8_t*>(source.values.rule.base),
+          .scale_inv = reinterpret_cast<const float*>(source.scales.rule.base),
+          .format =
+              source.type == CUDA_R_8F_E5M2 ? kernels::Fp8Format::E5m2 : kernels::Fp8Format::E4m3};
+}
+
+/// Our own weight gradients; what it does not compute is cuBLASLt's.
+Result<std::unique_ptr<GroupedProduct>> own_product(const Ingredients& of) {
+  if (of.sources.product != Product::Wgrad || !of.config.own_wgrad()) {
+    return one_grouped_product(of);
+  }
+  return make_expertscope_wgrad({.y = joined_codes(of.sources.b),
+                                 .x = joined_codes(of.sources.a),
+                                 .row_offsets = of.arrays.row_offsets.as<std::int64_t>(),
+                                 .first_columns = of.arrays.padded_offsets.as<std::int64_t>(),
+                                 .num_groups = of.config.num_groups(),
+                                 .capacity_rows = of.config.padded_capacity(),
+                                 .n = of.config.n(),
+                                 .k = of.config.k(),
+                                 .gradient = of.sources.d.rule.base,
+                                 .type = of.config.wgrad_type(),
+                                 .accumulate = of.accumulates});
+}
+
 Result<std::unique_ptr<GroupedProduct>> no_product(const Ingredients& of) {
   return Error{ErrorCode::Internal,
                fmt::format("{} has no product on a device", traits_of(of.config.backend).label)};
@@ -171,7 +197,7 @@ Result<std::unique_ptr<GroupedProduct>> no_product(const Ingredients& of) {
 /// By GemmBackend.
 constexpr std::array<Result<std::unique_ptr<GroupedProduct>> (*)(const Ingredients&),
                      kBackendTraits.size()>
-    kMakers = {one_grouped_product, no_product, per_expert_product};
+    kMakers = {one_grouped_product, no_product, per_expert_product, own_product};
 
 }  // namespace
 

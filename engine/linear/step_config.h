@@ -50,15 +50,23 @@ struct StepConfig : RunRequest {
   /// Each group's product is multiplied by its own alpha, computed from its operands' amax.
   bool alpha_per_group() const { return scaled_products() && traits_of(recipe).expert_amax(); }
 
+  /// Our own kernel computes the weight gradients, from columnwise copies of X and dY with joined
+  /// lines (kernels::OutputRows::joined).
+  bool own_wgrad() const {
+    return traits_of(backend).own_wgrad && scaled_products() && backward() &&
+           quantizes_in_fp8_lines(recipe);
+  }
   /// Rows of every group's columnwise copy are a multiple of this: a line of a transposed FP8 copy
   /// is a row of the matrix that cuBLASLt reads, and rows start at multiples of 16 bytes. MXFP8's
   /// columnwise copy is not transposed, and native NVFP4 has no backward pass
   /// (engine/gemm/support).
   std::int64_t row_unit() const {
+    if (own_wgrad()) return kernels::kJoinedUnit;
     return scaled_products() && backward() && traits_of(recipe).transposed_columnwise ? 16 : 1;
   }
   std::int64_t padded_capacity() const {
-    return capacity_rows() + (row_unit() - 1) * std::int64_t{num_groups()};
+    const std::int64_t rows = capacity_rows() + (row_unit() - 1) * std::int64_t{num_groups()};
+    return own_wgrad() ? kernels::round_up(rows, row_unit()) : rows;
   }
   /// Element type of Y and dX, and of dW.
   ElementType output_type() const {

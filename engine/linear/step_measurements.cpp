@@ -145,6 +145,56 @@ std::int64_t tile_capacity(const StepConfig& config) {
   return (rows / kTileSide + config.num_groups()) * ((config.k() + kTileSide - 1) / kTileSide);
 }
 
+std::vector<Product> products_of(const StepConfig& config) {
+  std::vector<Product> products;
+  if (config.forward()) products.push_back(Product::Fprop);
+  if (config.backward()) {
+    products.push_back(Product::Dgrad);
+    products.push_back(Product::Wgrad);
+  }
+  return products;
+}
+
+/// Adds the time of every expert inside one launch of at most `tiles` tiles, from their stamps.
+template <class Launch>
+Status add_stamped_times(Stage stage, std::size_t groups, std::int64_t tiles, cudaStream_t stream,
+                         std::vector<ExpertTiming>& timings, const Launch& launch) {
+  ENGINE_ASSIGN(DeviceBuffer buffer,
+                DeviceBuffer::allocate(tiles * std::int64_t{sizeof(kernels::TileStamp)},
+                                       {AllocationRole::Check, "tile stamps"}));
+  std::vector<std::vector<double>> durations(groups);
+  std::vector<kernels::TileStamp> stamps(static_cast<std::size_t>(tiles));
+  // The first launch loads the stamped kernel and is not counted.
+  for (int turn = -1; turn < kLaunches; ++turn) {
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
+                    "Clearing the stamps");
+    ENGINE_TRY(
+        launch(kernels::StampBuffer{.stamps = buffer.as<kernels::TileStamp>(), .capacity = tiles}));
+    ENGINE_TRY(copy_to_host(std::span(stamps), buffer.data(), stream));
+    if (turn < 0) continue;
+    std::vector<Stay> stays(groups);
+    for (const kernels::TileStamp& stamp : stamps) {
+      if (stamp.begin_ns == 0) continue;
+      Stay& stay = stays[static_cast<std::size_t>(stamp.group)];
+      stay.begin_ns = std::min(stay.begin_ns, stamp.begin_ns);
+      stay.end_ns = std::max(stay.end_ns, stamp.end_ns);
+    }
+    for (std::size_t group = 0; group < groups; ++group) {
+      if (stays[group].end_ns == 0) continue;  // no tiles
+      durations[group].push_back(static_cast<double>(stays[group].end_ns - stays[group].begin_ns));
+    }
+  }
+  for (std::size_t group = 0; group < groups; ++group) {
+    if (durations[group].empty()) continue;
+    ExpertTiming& timing = timings.emplace_back();
+    timing.method = ExpertMethod::Stamps;
+    timing.stage = stage;
+    timing.expert = static_cast<int>(group);
+    summarize_into(timing, std::move(durations[group]));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step,
@@ -157,41 +207,17 @@ Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step
   if (config.recipe.high_precision != ElementType::Bf16) {
     return Error{ErrorCode::Unsupported, "Stamped quantize kernels exist for BF16 input only"};
   }
-  const std::int64_t capacity = tile_capacity(config);
-  ENGINE_ASSIGN(DeviceBuffer buffer,
-                DeviceBuffer::allocate(capacity * std::int64_t{sizeof(kernels::TileStamp)},
-                                       {AllocationRole::Check, "tile stamps"}));
   const auto groups = static_cast<std::size_t>(config.num_groups());
-  std::vector<std::vector<double>> durations(groups);
-  std::vector<kernels::TileStamp> stamps(static_cast<std::size_t>(capacity));
-  // The first launch loads the stamped kernel and is not counted.
-  for (int launch = -1; launch < kLaunches; ++launch) {
-    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
-                    "Clearing the stamps");
-    ENGINE_TRY(step.quantize_activations(
-        stream, {.stamps = buffer.as<kernels::TileStamp>(), .capacity = capacity}));
-    ENGINE_TRY(copy_to_host(std::span(stamps), buffer.data(), stream));
-    if (launch < 0) continue;
-    std::vector<Stay> stays(groups);
-    for (const kernels::TileStamp& stamp : stamps) {
-      if (stamp.begin_ns == 0) continue;
-      Stay& stay = stays[static_cast<std::size_t>(stamp.group)];
-      stay.begin_ns = std::min(stay.begin_ns, stamp.begin_ns);
-      stay.end_ns = std::max(stay.end_ns, stamp.end_ns);
-    }
-    for (std::size_t group = 0; group < groups; ++group) {
-      if (stays[group].end_ns == 0) continue;  // no rows, no tiles
-      durations[group].push_back(static_cast<double>(stays[group].end_ns - stays[group].begin_ns));
-    }
-  }
   std::vector<ExpertTiming> timings;
-  for (std::size_t group = 0; group < groups; ++group) {
-    if (durations[group].empty()) continue;
-    ExpertTiming& timing = timings.emplace_back();
-    timing.method = ExpertMethod::Stamps;
-    timing.stage = Stage::Quantize;
-    timing.expert = static_cast<int>(group);
-    summarize_into(timing, std::move(durations[group]));
+  ENGINE_TRY(add_stamped_times(
+      Stage::Quantize, groups, tile_capacity(config), stream, timings,
+      [&](kernels::StampBuffer stamps) { return step.quantize_activations(stream, stamps); }));
+  for (const Product product : products_of(config)) {
+    const std::int64_t tiles = step.stamped_tiles(product);
+    if (tiles == 0) continue;
+    ENGINE_TRY(add_stamped_times(
+        stage_of(product), groups, tiles, stream, timings,
+        [&](kernels::StampBuffer stamps) { return step.launch_stamped(product, stamps, stream); }));
   }
   return timings;
 }
@@ -200,13 +226,6 @@ namespace {
 
 constexpr int kSamples = 5;
 constexpr int kLaunchesPerSample = 4;
-
-std::vector<Product> products_of(const StepConfig& config) {
-  std::vector<Product> products;
-  if (config.forward()) products.push_back(Product::Fprop);
-  if (config.backward()) products.insert(products.end(), {Product::Dgrad, Product::Wgrad});
-  return products;
-}
 
 class IsolatedExperts {
  public:

@@ -32,7 +32,8 @@ void summarize_into(Timing& timing, std::vector<double> durations_ns) {
 /// could not be measured has no samples; `product` then says why. Synchronises.
 Result<Ceilings> measure_ceilings(const GroupedStep& step, cudaStream_t stream);
 
-/// The time of every expert inside one quantize launch of X, from the stamps that its tiles leave:
+/// The time of every expert inside one quantize launch of X, and inside one launch of each product
+/// whose tiles leave stamps (GroupedProduct::stamped_tiles), on the operands of an earlier launch:
 /// from the beginning of an expert's first tile to the end of its last, on the device's own clock
 /// (%globaltimer). Tiles of other experts run at the same time, so the times of all experts add up
 /// to more than the launch. Synchronises. Unsupported for inputs other than BF16 and for recipes

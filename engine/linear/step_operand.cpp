@@ -57,7 +57,8 @@ CudaQuantizer::Setup quantizer_setup(const StepConfig& config, const StepOperand
   if (padded && config.row_unit() > 1) {
     made.output_rows = {.row_offsets = setup.padded_offsets,
                         .capacity_rows = config.padded_capacity(),
-                        .columnwise_only = true};
+                        .columnwise_only = true,
+                        .joined = config.own_wgrad()};
   }
   return made;
 }
@@ -227,7 +228,9 @@ GroupAddresses StepOperand::code_addresses(Direction direction) const {
     addresses.rule.bytes_per_group = stride.bytes * kernels::ceil_div(config_.n(), stride.unit);
     return addresses;
   }
-  if (direction == Direction::Columnwise && stride.unit == 1) {
+  if (direction == Direction::Columnwise && config_.own_wgrad()) {
+    stride = {.unit = config_.row_unit(), .bytes = config_.row_unit()};  // in every line
+  } else if (direction == Direction::Columnwise && stride.unit == 1) {
     stride = {.unit = config_.row_unit(), .bytes = stride.bytes * config_.row_unit()};
   }
   addresses.rule.unit = stride.unit;

@@ -70,8 +70,9 @@ constexpr std::int64_t kSplitAlignment = 16;
 
 std::span<const StepBenchRecipe> step_bench_recipes(StepKind step) {
   using enum StepBenchRecipe;
-  static constexpr StepBenchRecipe kLinear[] = {Bf16, PerTensor, PerTensorFast, Block};
-  static constexpr StepBenchRecipe kLayer[] = {Bf16, PerTensor, PerTensorFast, Delayed, Block};
+  static constexpr StepBenchRecipe kLinear[] = {Bf16, PerTensor, PerTensorFast, Block, OwnBlock};
+  static constexpr StepBenchRecipe kLayer[] = {Bf16,    PerTensor, PerTensorFast,
+                                               Delayed, Block,     OwnBlock};
   if (step == StepKind::Linear) return kLinear;
   return kLayer;
 }
@@ -100,6 +101,10 @@ RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe) {
                                                                   : Scaling::PerTensorCurrent;
       request.recipe.gradient_format = layer ? Fp8Format::E4m3 : Fp8Format::E5m2;
       request.recipe.split_accumulator = recipe != StepBenchRecipe::PerTensorFast;
+      break;
+    case StepBenchRecipe::OwnBlock:
+      request.backend = GemmBackend::Expertscope;
+      request.recipe.scaling = Scaling::Block;
       break;
     case StepBenchRecipe::Block:
       request.recipe.scaling = Scaling::Block;

@@ -144,10 +144,17 @@ Result<BenchShape> parse_bench_shape(std::string_view text);
 std::vector<BenchShape> default_bench_shapes(bool cpu);
 
 /// Our recipes, defined by step_bench_request().
-enum class StepBenchRecipe { Bf16, PerTensor, PerTensorFast, Delayed, Block };
+enum class StepBenchRecipe {
+  Bf16,
+  PerTensor,
+  PerTensorFast,
+  Delayed,
+  Block,
+  OwnBlock,  // Block with the weight gradients of our own kernel
+};
 constexpr auto enum_names(StepBenchRecipe) {
-  return std::to_array<std::string_view>(
-      {"bf16", "fp8-per-tensor", "fp8-per-tensor-fast", "fp8-delayed", "fp8-block"});
+  return std::to_array<std::string_view>({"bf16", "fp8-per-tensor", "fp8-per-tensor-fast",
+                                          "fp8-delayed", "fp8-block", "fp8-block-expertscope"});
 }
 /// Those of a suite, in the order of their rows.
 std::span<const StepBenchRecipe> step_bench_recipes(StepKind step);

@@ -195,6 +195,14 @@ struct Recipe {
 
 constexpr const RecipeTraits& traits_of(const Recipe& recipe) { return traits_of(recipe.scaling); }
 
+/// Whether X and dY get FP8 codes with one FP32 scale for each line of 128 elements.
+constexpr bool quantizes_in_fp8_lines(const Recipe& recipe) {
+  const RecipeTraits& traits = traits_of(recipe);
+  const bool squares = traits.square_activations &&
+                       (recipe.square_activation_blocks || recipe.square_gradient_blocks);
+  return traits.fp32_scales() && traits.block == 128 && !squares;
+}
+
 /// Where the pointer and dimension arrays of the grouped products live.
 enum class SetupArrays {
   PerMatmul,  // each product has its own; one launch at the head of the step fills all

@@ -182,6 +182,7 @@ kernels::QuantizedView CudaQuantizer::view(Direction direction) const {
                       .row_offsets = padded(setup_, index) ? setup_.output_rows.row_offsets
                                                            : setup_.input.row_offsets});
   view.micro_layout = setup_.micro_scales;
+  view.joined = index == kColumnwise && setup_.output_rows.joined;
   return view;
 }
 

@@ -1,4 +1,4 @@
-// The device's clock.
+// The device's clock, and where a thread runs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,6 +12,13 @@ __device__ __forceinline__ std::uint64_t device_time_ns() {
   std::uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
+}
+
+/// %smid.
+__device__ __forceinline__ std::uint32_t multiprocessor() {
+  std::uint32_t sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  return sm;
 }
 
 /// Occupies the thread at least this long, in steps of about a microsecond.

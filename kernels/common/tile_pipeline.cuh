@@ -21,42 +21,8 @@
 #include "kernels/common/device_time.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/common/routed_tile.cuh"
+#include "kernels/common/stage_barrier.cuh"
 #include "kernels/common/tile_deal.cuh"
-
-// Barriers in shared memory between the producer warp, which loads tiles, and the consumer warps:
-// "full" when a stage holds a tile, "empty" when it may be refilled. Waits use phase parity.
-namespace kernels {
-
-struct StageBarrier {
-  std::uint64_t state;
-
-  __device__ __forceinline__ std::uint32_t address() const {
-    return static_cast<std::uint32_t>(__cvta_generic_to_shared(&state));
-  }
-  /// One thread calls; a __syncthreads() makes it visible to the others.
-  __device__ __forceinline__ void init(int arrivals) {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
-  }
-  /// This thread's earlier writes are visible to every thread that waits.
-  __device__ __forceinline__ void arrive() {
-    asm volatile("{ .reg .b64 token; mbarrier.arrive.shared.b64 token, [%0]; }" ::"r"(address())
-                 : "memory");
-  }
-  /// Arrives when all cp.async copies that this thread started have landed.
-  __device__ __forceinline__ void arrive_after_copies() {
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address()) : "memory");
-  }
-  __device__ __forceinline__ void wait(std::uint32_t parity) {
-    asm volatile(
-        "{ .reg .pred done;\n"
-        "again%=: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
-        "@!done bra again%=; }" ::"r"(address()),
-        "r"(parity)
-        : "memory");
-  }
-};
-
-}  // namespace kernels
 
 namespace kernels::tiles {
 
@@ -98,12 +64,6 @@ struct PipelineMemory {
 template <class Worker>
 __host__ __device__ std::size_t tables_end(int groups) {
   return (sizeof(PipelineMemory<Worker>) + Tables::bytes(groups) + 15) / 16 * 16;
-}
-
-__device__ __forceinline__ std::uint32_t multiprocessor() {
-  std::uint32_t sm;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  return sm;
 }
 
 /// Eight warps work, the ninth finds tiles and loads them.

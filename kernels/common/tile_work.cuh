@@ -45,10 +45,16 @@ using TransposedLines = uint4[kWarpPairs][kSide / 16];
 
 __device__ __forceinline__ int transposed_piece(int line, int piece) { return piece ^ line; }
 
-/// Stores eight lines, every other column from `codes` on, where a column has a multiple of 16 rows
-/// and so its codes whole pieces. `codes`: of row 0 of the tile in column 0 of the operand.
+/// Where a tile's transposed codes go.
+struct TransposedTarget {
+  std::uint8_t* codes = nullptr;  // of row 0 of the tile in column 0 of the operand
+  std::int64_t pitch = 0;         // from a column to the next
+};
+
+/// Stores eight lines, every other column from `first_column` on, where columns begin at multiples
+/// of 16 bytes and have a multiple of 16 rows, and so whole pieces.
 __device__ __forceinline__ void store_whole_lines(const TransposedLines& lines, const Tile& tile,
-                                                  std::uint8_t* codes, int first_column,
+                                                  const TransposedTarget& target, int first_column,
                                                   std::int64_t columns) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const int piece = lane % 8;  // 16 rows of one block's column
@@ -59,7 +65,7 @@ __device__ __forceinline__ void store_whole_lines(const TransposedLines& lines, 
     const int line = lane / 8 + i;
     const std::int64_t line_column = column + 2 * line;
     if (line_column < columns && row < tile.out_rows) {
-      *reinterpret_cast<uint4*>(codes + row + line_column * tile.out_m) =
+      *reinterpret_cast<uint4*>(target.codes + row + line_column * target.pitch) =
           lines[line][transposed_piece(line, piece)];
     }
   }
@@ -69,7 +75,8 @@ __device__ __forceinline__ void store_whole_lines(const TransposedLines& lines, 
 /// together from two of the line, a line at a time; then come the up to three codes before them and
 /// after them. (Code by code, quantizing both ways took four times as long.)
 __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lines,
-                                                      const Tile& tile, std::uint8_t* codes,
+                                                      const Tile& tile,
+                                                      const TransposedTarget& target,
                                                       int first_column, std::int64_t columns) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const int valid = tile.out_rows;
@@ -80,7 +87,7 @@ __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lin
   const std::int64_t block_column = std::int64_t{tile.block(4 * lane)} * kSide + first_column;
   const int row = tile.row(4 * lane);
   const int next_word = min(lane + 1, 31);  // the last word has none behind it in its block
-  std::uint8_t* column = codes + block_column * tile.out_m;
+  std::uint8_t* column = target.codes + block_column * target.pitch;
 #pragma unroll
   for (int line = 0; line < kWarpPairs; ++line) {
     const auto word = [&](int i) {
@@ -92,7 +99,7 @@ __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lin
     if (row + head + 4 <= valid && block_column + 2 * line < columns) {
       *reinterpret_cast<std::uint32_t*>(column + row + head) = joined;
     }
-    column += 2 * static_cast<std::int64_t>(tile.out_m);
+    column += 2 * target.pitch;
   }
   const int line = lane / 4;
   const int code = lane % 4;
@@ -100,13 +107,13 @@ __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lin
     const std::int64_t line_column =
         std::int64_t{tile.block(first)} * kSide + first_column + 2 * line;
     if (line_column >= columns) break;
-    std::uint8_t* const target = codes + line_column * tile.out_m;
+    std::uint8_t* const begin = target.codes + line_column * target.pitch;
     const auto store = [&](int at) {
       const int i = first + at;
-      target[at] = reinterpret_cast<const std::uint8_t*>(
+      begin[at] = reinterpret_cast<const std::uint8_t*>(
           &lines[line][transposed_piece(line, i / 16)])[i % 16];
     };
-    const int head = min(head_of(target), valid);
+    const int head = min(head_of(begin), valid);
     const int tail = head + (valid - head) / 4 * 4;
     if (code < head) store(code);
     if (tail + code < valid) store(tail + code);
@@ -115,12 +122,13 @@ __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lin
 
 /// Stores eight lines that are in shared memory; the warp calls, after __syncwarp().
 __device__ __forceinline__ void store_transposed_lines(const TransposedLines& lines,
-                                                       const Tile& tile, std::uint8_t* codes,
+                                                       const Tile& tile,
+                                                       const TransposedTarget& target,
                                                        int first_column, std::int64_t columns) {
   if (tile.out_m % 16 == 0) {
-    store_whole_lines(lines, tile, codes, first_column, columns);
+    store_whole_lines(lines, tile, target, first_column, columns);
   } else {
-    store_unaligned_lines(lines, tile, codes, first_column, columns);
+    store_unaligned_lines(lines, tile, target, first_column, columns);
   }
 }
 

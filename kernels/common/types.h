@@ -19,6 +19,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 inline constexpr std::int64_t kBlock = 128;  // side of a scale block of FP8 block scaling
+/// Joined lines: groups begin at multiples of this, what one step of a product reads of a line.
+inline constexpr std::int64_t kJoinedUnit = 32;
 
 struct ScaleOptions {
   bool pow2 = false;
@@ -67,6 +69,10 @@ struct OutputRows {
   /// Only the columnwise outputs (codes and scales) have these rows; the rowwise ones keep the
   /// input's. FP8 per-tensor and block scaling; units of padding divide 128.
   bool columnwise_only = false;
+  /// Columnwise 1x128 codes are one matrix [columns, capacity_rows] instead of one per group: row
+  /// r of group g is at [c, row_offsets[g] + r]. One description of it serves the products of all
+  /// groups, wherever they begin. Row offsets and capacity_rows are multiples of 16.
+  bool joined = false;
 };
 
 /// When and where one tile ran, written by the thread block that worked on it.

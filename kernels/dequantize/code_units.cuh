@@ -91,7 +91,7 @@ __device__ __forceinline__ uint4 load_column_unit(const GroupView& group, std::i
   if (misaligned == 0 && row + 16 <= group.rows) {
     return __ldg(reinterpret_cast<const uint4*>(codes));
   }
-  const std::uint8_t* end = group.codes + columns * group.rows;
+  const std::uint8_t* end = group.codes + (columns - 1) * group.column_pitch + group.rows;
   const std::uint8_t* first = codes - misaligned % 4;
   std::uint32_t words[5];
 #pragma unroll

@@ -73,9 +73,10 @@ struct GroupView {
   }
 };
 
-/// Bytes of codes of a group with this many rows.
+/// Bytes from the codes of a group with this many rows to those of the next one.
 KERNELS_HOST_DEVICE inline std::int64_t group_code_bytes(const QuantizedView& view,
                                                          std::int64_t rows) {
+  if (view.joined) return rows;  // in every line
   if (!is_nvfp4(view.layout)) return rows * view.columns;
   const bool padded = view.direction == Direction::Columnwise;
   return (padded ? (rows + 15) / 16 * 16 : rows) * view.columns / 2;
@@ -145,6 +146,7 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
   const std::int64_t across = blocks_of(columns, view.block);
   const std::int64_t down = blocks_of(rows, view.block);
   if (view.layout == ScaleLayout::BlockLine) {
+    if (view.joined) result.column_pitch = view.capacity_rows;
     result.row_shift = columnwise ? shift : 0;
     result.column_shift = columnwise ? 0 : shift;
     // Rowwise scales are stored transposed: all rows of a column block are adjacent.

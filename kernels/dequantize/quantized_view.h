@@ -26,6 +26,7 @@ struct QuantizedView {
   int block = static_cast<int>(kBlock);  // BlockLine and BlockSquare: its side, a power of two
   Direction direction = Direction::Rowwise;
   MicroScaleLayout micro_layout = MicroScaleLayout::Compact;  // MXFP8 and NVFP4
+  bool joined = false;    // BlockLine columnwise: OutputRows::joined, lines of capacity_rows
   bool hadamard = false;  // NVFP4 columnwise: decoding undoes the transform (x_i = s_i / 4 * sum_j
                           // (-1)^popcount(i & j) y_j, same order of FP32 additions, signs last)
   const void* scales = nullptr;               // float scale_inv, or bytes

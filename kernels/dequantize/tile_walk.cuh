@@ -78,7 +78,7 @@ __device__ inline GroupView view_of_group(const QuantizedView& view, const ViewT
                                           int group, std::int64_t rows) {
   const std::int64_t first_scale =
       view.layout == ScaleLayout::PerTensor ? group : tables.scale_units[group] * scale_unit(view);
-  std::int64_t first_code = view.row_offsets[group] * view.columns;
+  std::int64_t first_code = view.row_offsets[group] * (view.joined ? 1 : view.columns);
   if (is_nvfp4(view.layout)) {
     first_code = view.direction == Direction::Columnwise ? tables.sixteens[group] * view.columns * 8
                                                          : first_code / 2;

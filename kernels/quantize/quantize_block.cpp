@@ -148,8 +148,13 @@ std::uint8_t* row_codes(const QuantizeBlockArgs& args, const HostTile& tile, int
 }
 
 std::uint8_t* column_codes(const QuantizeBlockArgs& args, const HostTile& tile, int column) {
-  return args.columnwise.codes + tile.out_begin * args.input.columns +
-         (tile.column + column) * tile.out_m + tile.row_in_group;
+  const std::int64_t line = tile.column + column;
+  if (args.output_rows.joined) {
+    return args.columnwise.codes + line * args.output_rows.capacity_rows + tile.out_begin +
+           tile.row_in_group;
+  }
+  return args.columnwise.codes + tile.out_begin * args.input.columns + line * tile.out_m +
+         tile.row_in_group;
 }
 
 void quantize_tile_lines(const QuantizeBlockArgs& args) {

@@ -17,7 +17,8 @@ namespace kernels {
 ///   line columnwise      [columns, m]             [By, round_up(columns, 4)]         (by, column)
 ///   square rowwise       [m, columns]             [By, round_up(Bx, 4)]              (by, bx)
 ///   square columnwise    [columns, m]             [Bx, round_up(By, 4)]              (bx, by)
-/// Codes of group g start at element row_offsets[g] * columns in both directions. A line is
+/// Codes of group g start at element row_offsets[g] * columns in both directions, unless the
+/// columnwise lines are joined (OutputRows::joined). A line is
 /// b columns of one row, or, columnwise, b rows of one column; both derive their amax from the
 /// input, so the two directions hold different codes. A square has one scale and the same codes in
 /// both. Padding elements are not written. Blocks never straddle groups; missing rows or

@@ -201,8 +201,11 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
       }
     }
   }
-  std::uint8_t* const codes =
-      args.columnwise.codes + tile.out_begin * args.input.columns + tile.strip_in_group * kSide;
+  const bool joined = args.output_rows.joined;
+  const TransposedTarget target{.codes = args.columnwise.codes +
+                                         tile.out_begin * (joined ? 1 : args.input.columns) +
+                                         tile.strip_in_group * kSide,
+                                .pitch = joined ? args.output_rows.capacity_rows : tile.out_m};
 #pragma unroll
   for (int side = 0; side < 2; ++side) {  // even columns first, then the odd ones
 #pragma unroll
@@ -222,7 +225,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
                                                                  words[3]};
     }
     __syncwarp();
-    store_transposed_lines(lines, tile, codes, warp_column + side, args.input.columns);
+    store_transposed_lines(lines, tile, target, warp_column + side, args.input.columns);
     __syncwarp();
   }
 }

@@ -28,14 +28,15 @@ PYTHON
 
 call() { "$program" "$@" --cublaslt "$library" > "$log" 2>&1 || { tail -n 3 "$log"; return 1; }; }
 log=runs.log call run --requests "$here/h200_layer_recording.jsonl" --record runs.session
-# Small, so that scale maps of every point fit.
-small=(--experts 8 --rows 4096 --n 2048 --k 2048 --step expert-layer --passes forward-backward --top-k 2
-       --backend cublaslt-grouped --launch graph-replay --iterations 20 --pace burst --traced-iterations 2)
-log=sweep.log call sweep "${small[@]}" --axes recipe,pow2 --record sweep.session
-for recipe in fp8-block bf16; do
-  printf '{"step":"expert-layer","shape":{"num_experts":8,"rows":4096,"n":2048,"k":2048},"recipe":{"scaling":"%s"},"backend":"cublaslt-grouped","expert_layer":{"top_k":2},"launch":{"kind":"graph-replay"},"products": {"passes":"forward-backward"},"measure":{"pace":"burst","traced_iterations":1}}' $recipe > $recipe.json
+# Large enough that FP8 pays: the frontier has more than BF16 on it.
+layer=(--experts 16 --rows 16384 --n 4096 --k 4096 --step expert-layer --passes forward-backward --top-k 2
+       --backend cublaslt-grouped --launch graph-replay --iterations 20 --pace burst --traced-iterations 1)
+log=sweep.log call sweep "${layer[@]}" --axes recipe,pow2 --record sweep.session
+# Weight gradients of cuBLASLt and of our own kernel, interleaved.
+for backend in cublaslt-grouped expertscope; do
+  printf '{"shape":{"num_experts":8,"rows":16384,"n":4096,"k":4096},"recipe":{"scaling":"fp8-block"},"backend":"%s","launch":{"kind":"graph-replay"},"products": {"passes":"backward"},"measure":{"pace":"burst","stamps":true,"traced_iterations":1}}' $backend > $backend.json
 done
-log=ab.log call ab --a fp8-block.json --b bf16.json --blocks 10 --iterations 10 --record ab.session
+log=ab.log call ab --a cublaslt-grouped.json --b expertscope.json --blocks 10 --iterations 10 --record ab.session
 # Every recipe on one operand with outlier channels, once and over steps.
 log=compare.log call compare --experts 8 --rows 2048 --n 1024 --k 2048 --backend cublaslt-grouped --activations.synthetic.distribution heavy-tailed --output compare.session
 log=steps.log call run --experts 8 --rows 1024 --n 512 --k 2048 --iterations 5 --worker-backend cpu \

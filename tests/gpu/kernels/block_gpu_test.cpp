@@ -40,6 +40,7 @@ struct Wanted {
   bool sums = false;
   std::int64_t padding = 0;  // 0 = no padding
   bool pad_rows = true;      // else only the columnwise copy is padded
+  bool joined = false;       // the columnwise lines, with a padding of kJoinedUnit
   bool swiglu = false;
   float noop = 0.0F;
   std::int64_t stamps = 0;
@@ -58,7 +59,9 @@ void expect_equality(const Operand& operand, const Variant& variant, const Wante
   kernels::GroupedInput input = wanted.swiglu ? as_swiglu(operand.input) : operand.input;
   const std::vector<std::int64_t> padded = quantize_tests::padded_offsets(
       operand.row_offsets, std::max<std::int64_t>(wanted.padding, 1));
-  const std::int64_t rows = wanted.padding > 0 ? padded.back() + 3 : input.capacity_rows;
+  // Joined lines begin at whole units.
+  const std::int64_t spare = wanted.joined ? kernels::kJoinedUnit : 3;
+  const std::int64_t rows = wanted.padding > 0 ? padded.back() + spare : input.capacity_rows;
   BlockOutputs twin(input, rows, wanted.square);
   const DirectionOnDevice rowwise(twin.rowwise);
   const DirectionOnDevice columnwise(twin.columnwise);
@@ -72,7 +75,9 @@ void expect_equality(const Operand& operand, const Variant& variant, const Wante
                                   .format = variant.format,
                                   .options = variant.options,
                                   .controls = {.noop = &wanted.noop}};
-  if (wanted.padding > 0) args.output_rows = {padded.data(), rows, !wanted.pad_rows};
+  if (wanted.padding > 0) {
+    args.output_rows = {padded.data(), rows, !wanted.pad_rows, wanted.joined};
+  }
   twin.aim(args, wanted.rows, wanted.columns, wanted.sums);
   quantize_tests::run_twin(args, wanted.square);
 
@@ -150,6 +155,17 @@ TEST_P(BlockGpu, Padding) {
       expect({.square = square, .padding = padding}, 7);
       expect({.square = square, .columns = true, .padding = padding, .pad_rows = false}, 7);
     }
+  }
+}
+
+TEST_P(BlockGpu, JoinedLines) {
+  for (const bool swiglu : {false, true}) {
+    expect({.columns = true,
+            .padding = kernels::kJoinedUnit,
+            .pad_rows = false,
+            .joined = true,
+            .swiglu = swiglu},
+           5);
   }
 }
 

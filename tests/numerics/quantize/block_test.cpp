@@ -125,6 +125,43 @@ TEST_P(BlockTwins, ColumnwisePaddingAloneLeavesTheRowsWhereTheyAre) {
   }
 }
 
+TEST(JoinedLines, HoldTheCodesOfEachGroupSideBySide) {
+  for (const GroupedCase& grouped : grouped_cases()) {
+    if (grouped.splits.size() > 100) continue;
+    SCOPED_TRACE(grouped.name);
+    const Operand operand(grouped, InputType::Bf16, Fill::Wild);
+    const std::vector<std::int64_t> padded =
+        padded_offsets(operand.row_offsets, kernels::kJoinedUnit);
+    const std::int64_t capacity = padded.back() + kernels::kJoinedUnit;  // more than is written
+    const auto quantize = [&](bool joined) {
+      BlockOutputs outputs(operand.input, capacity, false);
+      kernels::QuantizeBlockArgs args{.input = operand.input,
+                                      .output_rows = {.row_offsets = padded.data(),
+                                                      .capacity_rows = capacity,
+                                                      .columnwise_only = true,
+                                                      .joined = joined}};
+      outputs.aim(args, true, true, false);
+      run_twin(args, false);
+      return outputs;
+    };
+    const BlockOutputs apart = quantize(false);
+    const BlockOutputs joined = quantize(true);
+    EXPECT_EQ(joined.rowwise, apart.rowwise);
+    EXPECT_EQ(joined.columnwise.scale_inv, apart.columnwise.scale_inv);
+    EXPECT_EQ(joined.columnwise.amax, apart.columnwise.amax);
+    std::vector<std::uint8_t> expected(joined.columnwise.codes.size(), kCodeSentinel);
+    const std::int64_t columns = operand.input.columns;
+    for (std::size_t group = 0; group + 1 < padded.size(); ++group) {
+      const std::int64_t rows = padded[group + 1] - padded[group];
+      for (std::int64_t column = 0; column < columns; ++column) {
+        std::copy_n(apart.columnwise.codes.begin() + padded[group] * columns + column * rows, rows,
+                    expected.begin() + column * capacity + padded[group]);
+      }
+    }
+    EXPECT_EQ(joined.columnwise.codes, expected);
+  }
+}
+
 TEST_P(BlockTwins, NoopKeepsAllButBiasPartials) {
   const bool square = GetParam();
   const Operand operand({.name = "", .splits = {130, 0, 5}, .columns = 144}, InputType::Bf16,

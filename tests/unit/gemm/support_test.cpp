@@ -38,6 +38,26 @@ TEST(RecipeSupport, BlockScalingIsHopperOnlyAndNamesMxfp8) {
             Support::Refused);
 }
 
+TEST(RecipeSupport, OwnWeightGradientsNeedFp8Lines) {
+  const auto verdict = [](const Recipe& asked, StepPasses passes) {
+    return recipe_support(asked, GemmBackend::Expertscope, hopper(131000), {.passes = passes});
+  };
+  const Recipe block = recipe(Scaling::Block);
+  EXPECT_EQ(verdict(block, StepPasses::ForwardBackward).support, Support::Supported);
+  EXPECT_EQ(verdict(block, StepPasses::Backward).support, Support::Supported);
+  EXPECT_EQ(verdict(block, StepPasses::Forward).support, Support::Supported)
+      << "which is cuBLASLt's alone";
+  Recipe squares = block;
+  squares.square_weight_blocks = false;
+  squares.square_gradient_blocks = true;
+  for (const Recipe& other : {recipe(Scaling::None), recipe(Scaling::PerTensorCurrent),
+                              recipe(Scaling::Mxfp8), squares}) {
+    const Verdict refused = verdict(other, StepPasses::ForwardBackward);
+    EXPECT_EQ(refused.support, Support::Refused);
+    EXPECT_THAT(refused.sentence, HasSubstr("cuBLASLt grouped"));
+  }
+}
+
 TEST(RecipeSupport, MicroScalingFallsBackToProductsOfDequantizedOperands) {
   const DeviceCapability blackwell{.cuda = true, .compute_major = 10, .cublaslt_version = 131000};
   for (const Scaling scaling : {Scaling::Mxfp8, Scaling::Nvfp4}) {

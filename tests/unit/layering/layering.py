@@ -11,7 +11,7 @@ LAYERS = ["kernels", "engine", "profiling", "app"]
 # of one entry do not include each other. A file belongs to the longest name that fits.
 ORDER = (
     ("kernels/common",),
-    ("kernels/offsets", "kernels/amax", "kernels/activation", "kernels/bias", "kernels/hazards", "kernels/permute"),
+    ("kernels/offsets", "kernels/amax", "kernels/activation", "kernels/bias", "kernels/hazards", "kernels/product", "kernels/permute"),
     ("kernels/quantize", "kernels/dequantize"),
     ("kernels/diagnostics",),
     ("engine/model",),

@@ -1,0 +1,407 @@
+// The weight-gradient kernel of FP8 block scaling. kernels/README.md has a picture.
+//
+// A cluster of two blocks computes tiles that lie side by side, turn by turn (wgrad_order.h). In
+// each block one thread loads 128 columns of the lines (rows of the operands) per stage, and three
+// warpgroups multiply: each has 64 rows of the tile, whose products of one stage are scaled and
+// added in registers while the other two use the tensor cores. A stage is the block of 128 rows
+// that has scales; the last one of a group may have fewer columns, in steps of 32.
+#pragma once
+
+#include "kernels/common/device_time.cuh"
+#include "kernels/common/group_tables.cuh"
+#include "kernels/common/launch.cuh"
+#include "kernels/product/tensor_copy.cuh"
+#include "kernels/product/tensor_core.cuh"
+#include "kernels/product/wgrad_block.h"
+#include "kernels/product/wgrad_order.h"
+
+namespace kernels::products {
+
+inline constexpr int kStages = 4;  // that fit beside the staged output
+inline constexpr int kWarpgroups = static_cast<int>(kWgradTileRows) / 64;
+inline constexpr int kMathWarps = 4 * kWarpgroups;
+inline constexpr int kWgradThreads = 32 * kMathWarps + 128;
+inline constexpr int kStep = 32;  // columns of one instruction
+// Registers of a thread: the copying warps give theirs to those that multiply.
+inline constexpr int kCopyRegisters = 32;
+inline constexpr int kMathRegisters = 160;
+
+/// What a stage holds.
+struct WgradStage {
+  std::uint8_t y[kWgradTileRows][kBlock];  // swizzled lines
+  std::uint8_t x[kWgradTileColumns][kBlock];
+};
+struct WgradStageScales {
+  float y[kWgradTileRows];
+  float x[kWgradTileColumns];
+};
+/// Two pieces of a warp's 16 rows on their way out, 128 bytes of a row each, swizzled.
+using StagedRows = std::uint8_t[2][16][128];
+
+/// Where a group's data begins. `rank` 0 is the group with the most rows.
+struct RankedGroup {
+  int rows;
+  int first_column;
+  std::uint32_t group_and_block;  // 10 bits, 22 bits: the group, and the blocks before it
+  __device__ int group() const { return static_cast<int>(group_and_block >> 22); }
+  __device__ int first_block() const { return static_cast<int>(group_and_block & 0x3FFFFFU); }
+};
+inline constexpr std::int64_t kMostWgradBlocks = std::int64_t{1} << 22;
+
+struct WgradMemory {
+  WgradStage stages[kStages];
+  StagedRows staged[kMathWarps];
+  WgradStageScales scales[kStages];
+  StageBarrier full[kStages];
+  StageBarrier empty[kStages];
+  // RankedGroup [num_groups] follows.
+};
+inline std::size_t wgrad_shared_bytes(int groups) {
+  return sizeof(WgradMemory) + static_cast<std::size_t>(groups) * sizeof(RankedGroup);
+}
+
+/// The tensor maps of a launch. Boxes are what one instruction copies.
+struct WgradMaps {
+  CUtensorMap y;         // [n, capacity] codes
+  CUtensorMap x;         // [k, capacity] codes
+  CUtensorMap y_scales;  // [blocks, n]
+  CUtensorMap x_scales;  // [blocks, k]
+  CUtensorMap gradient;  // [groups, n, k]
+};
+
+struct WgradParameters {
+  const std::int64_t* row_offsets;
+  const std::int64_t* first_columns;
+  int groups;
+  WgradOrder order;
+  int n;
+  int k;
+  void* gradient;
+  StampBuffer stamps;
+};
+
+/// All threads call; others see the table after a barrier. `rows`: [groups] of scratch.
+__device__ __forceinline__ void rank_groups(const WgradParameters& parameters, int* rows,
+                                            std::int32_t* blocks, RankedGroup* ranked) {
+  const int groups = parameters.groups;
+  const std::int64_t* offsets = parameters.row_offsets;
+  for (int g = static_cast<int>(threadIdx.x); g < groups; g += kWgradThreads) {
+    rows[g] = static_cast<int>(offsets[g + 1] - offsets[g]);
+  }
+  if (threadIdx.x < 32) {
+    warp_sum_table<1>(blocks, offsets, groups, [](int count) {
+      return (count + static_cast<int>(kBlock) - 1) / static_cast<int>(kBlock);
+    });
+  }
+  __syncthreads();
+  for (int g = static_cast<int>(threadIdx.x); g < groups; g += kWgradThreads) {
+    const int mine = rows[g];
+    int rank = 0;
+    for (int other = 0; other < groups; ++other) {
+      rank += rows[other] > mine || (rows[other] == mine && other < g) ? 1 : 0;
+    }
+    ranked[rank] = {.rows = mine,
+                    .first_column = static_cast<int>(parameters.first_columns[g]),
+                    .group_and_block = static_cast<std::uint32_t>(g) << 22 |
+                                       static_cast<std::uint32_t>(blocks[g])};
+  }
+}
+
+/// A tile: its place in D, and its group.
+struct WgradTile {
+  int n;
+  int k;
+  std::int64_t number;  // for its stamp
+  RankedGroup of;
+};
+
+/// Calls visit(tile) for every tile of this thread's block, in order.
+template <class Visit>
+__device__ __forceinline__ void for_each_wgrad_tile(const WgradParameters& parameters,
+                                                    const RankedGroup* ranked, Visit visit) {
+  constexpr int kCluster = static_cast<int>(kWgradCluster);
+  const int in_cluster = static_cast<int>(blockIdx.x) % kCluster;
+  const int cluster = static_cast<int>(blockIdx.x) / kCluster;
+  const int clusters = static_cast<int>(gridDim.x) / kCluster;
+  const std::int64_t units = parameters.order.units();
+  for (int turn = 0; std::int64_t{turn} * clusters < units; ++turn) {
+    const std::int64_t unit = WgradOrder::unit(turn, cluster, clusters);
+    if (unit >= units) continue;
+    const WgradOrder::Place place = parameters.order.place(unit);
+    const RankedGroup of = ranked[place.rank];
+    visit(WgradTile{
+        .n = place.tile_row * static_cast<int>(kWgradTileRows),
+        .k = (place.first_tile_column + in_cluster) * static_cast<int>(kWgradTileColumns),
+        .number = unit * kCluster + in_cluster,
+        .of = {.rows = __shfl_sync(kFullWarp, of.rows, 0),  // so that branches are uniform
+               .first_column = of.first_column,
+               .group_and_block = of.group_and_block}});
+  }
+}
+
+/// A position in the ring of stages.
+struct RingPlace {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+/// The warp that loads; one lane issues the copies.
+__device__ __forceinline__ void load_wgrad_tiles(const WgradMaps& maps,
+                                                 const WgradParameters& parameters,
+                                                 WgradMemory& memory, const RankedGroup* ranked) {
+  constexpr int kCluster = static_cast<int>(kWgradCluster);
+  constexpr int kShare = static_cast<int>(kWgradTileRows) / kCluster;  // lines of y per block
+  const int in_cluster = static_cast<int>(blockIdx.x) % kCluster;
+  RingPlace ring;
+  for_each_wgrad_tile(parameters, ranked, [&](const WgradTile& tile) {
+    for (int done = 0; done < tile.of.rows; done += static_cast<int>(kBlock), ring.advance()) {
+      if (threadIdx.x % 32 != 0) continue;
+      WgradStage& stage = memory.stages[ring.stage];
+      WgradStageScales& scales = memory.scales[ring.stage];
+      StageBarrier& full = memory.full[ring.stage];
+      memory.empty[ring.stage].wait(ring.parity ^ 1);
+      full.arrive_and_expect(sizeof(WgradStage) + sizeof(WgradStageScales));
+      const int column = tile.of.first_column + done;
+      const int block = tile.of.first_block() + done / static_cast<int>(kBlock);
+      load_box_for_all<kCluster>(shared_address(stage.y[in_cluster * kShare]), maps.y, full, column,
+                                 tile.n + in_cluster * kShare);
+      load_box(shared_address(stage.x), maps.x, full, column, tile.k);
+      load_box(shared_address(scales.y), maps.y_scales, full, tile.n, block);
+      load_box(shared_address(scales.x), maps.x_scales, full, tile.k, block);
+    }
+  });
+}
+
+/// Where this thread's elements of a warpgroup's 64 x 128 lie: element 4i and 4i + 1 in columns
+/// 8i + column and the next one of `row`, 4i + 2 and 4i + 3 the same in row + 8.
+struct FragmentPlace {
+  int row;  // in the tile
+  int column;
+};
+
+template <InputType kType>
+__device__ __forceinline__ std::uint32_t pack_pair(float low, float high) {
+  if constexpr (kType == InputType::Bf16) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&pair);
+  } else {
+    const __half2 pair = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&pair);
+  }
+}
+
+/// Adds what D holds to the sums of 16-bit gradients.
+template <InputType kType>
+__device__ __forceinline__ void add_gradient(const WgradParameters& parameters,
+                                             const WgradTile& tile, const FragmentPlace& place,
+                                             float (&sums)[kFragment]) {
+  const auto* gradient = static_cast<const std::uint32_t*>(parameters.gradient);
+#pragma unroll
+  for (int i = 0; i < kFragment / 2; ++i) {
+    const int row = tile.n + place.row + i % 2 * 8;
+    const int column = tile.k + place.column + i / 2 * 8;
+    if (row >= parameters.n || column >= parameters.k) continue;
+    const std::int64_t element =
+        (std::int64_t{tile.of.group()} * parameters.n + row) * parameters.k + column;
+    const float2 before = word_values<kType>(gradient[element / 2]);
+    sums[2 * i] += before.x;
+    sums[2 * i + 1] += before.y;
+  }
+}
+
+/// Stores the sums of a warp's 16 rows through shared memory: 128 bytes of each row at a time.
+template <InputType kType, bool kAdds>
+__device__ __forceinline__ void store_sums(const WgradMaps& maps, const WgradParameters& parameters,
+                                           const WgradTile& tile, int first_row, StagedRows& staged,
+                                           const float (&sums)[kFragment]) {
+  constexpr int kBytes = kType == InputType::Fp32 ? 4 : 2;
+  constexpr int kPieceColumns = 128 / kBytes;
+  constexpr int kPieces = static_cast<int>(kWgradTileColumns) / kPieceColumns;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int piece = 0; piece < kPieces; ++piece) {
+    std::uint8_t(&rows)[16][128] = staged[piece % 2];
+    if (lane == 0) {
+      if (piece == 0) wait_until_read<0>();
+      if (piece >= 2) wait_until_read<1>();
+    }
+    __syncwarp();
+    // Unit u of 16 bytes of row r is at u ^ (r % 8).
+    if constexpr (kBytes == 2) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int first = 4 * (piece * 8 + i * 2);
+        const int row = lane % 16;
+        const std::uint32_t to =
+            shared_address(&rows[row][(((2 * i + lane / 16) ^ (row % 8)) * 16)]);
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
+                     "r"(pack_pair<kType>(sums[first], sums[first + 1])),
+                     "r"(pack_pair<kType>(sums[first + 2], sums[first + 3])),
+                     "r"(pack_pair<kType>(sums[first + 4], sums[first + 5])),
+                     "r"(pack_pair<kType>(sums[first + 6], sums[first + 7]))
+                     : "memory");
+      }
+    } else {
+      const int row = lane / 4;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int first = 4 * (piece * 4 + i);
+        const int at = (((2 * i + lane % 4 / 2) ^ row) * 16) + lane % 2 * 8;
+        *reinterpret_cast<float2*>(&rows[row][at]) = {sums[first], sums[first + 1]};
+        *reinterpret_cast<float2*>(&rows[row + 8][at]) = {sums[first + 2], sums[first + 3]};
+      }
+    }
+    publish_to_copies();
+    __syncwarp();
+    if (lane != 0 || first_row >= parameters.n) continue;
+    const int column = tile.k + piece * kPieceColumns;
+    if constexpr (kAdds) {
+      add_box(maps.gradient, shared_address(rows), column, first_row, tile.of.group());
+    } else {
+      store_box(maps.gradient, shared_address(rows), column, first_row, tile.of.group());
+    }
+    commit_stores();
+  }
+}
+
+/// A warp of one of the three warpgroups.
+template <Fp8Format kY, Fp8Format kX, InputType kType, bool kAccumulate>
+class WgradWarp {
+ public:
+  __device__ __forceinline__ WgradWarp(const WgradMaps& maps, const WgradParameters& parameters,
+                                       WgradMemory& memory, int warp)
+      : maps_(maps),
+        parameters_(parameters),
+        memory_(memory),
+        warp_(warp),
+        lane_(static_cast<int>(threadIdx.x) % 32),
+        place_{.row = warp * 16 + lane_ / 4, .column = lane_ % 4 * 2} {
+    // The barriers of this block for lane 0, those of its neighbour for lane 1.
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                 : "=r"(empty_)
+                 : "r"(memory.empty[0].address()), "r"(lane_ % static_cast<int>(kWgradCluster)));
+  }
+
+  __device__ __forceinline__ void work(const WgradTile& tile) {
+    if (kAccumulate && tile.of.rows == 0) return;
+    const bool stamps = warp_ == 0 && lane_ == 0 && tile.number < parameters_.stamps.capacity;
+    const std::uint64_t begin_ns = stamps ? device_time_ns() : 0;
+#pragma unroll
+    for (float& sum : sums_) sum = 0.0F;
+    for (int left = tile.of.rows / static_cast<int>(kBlock); left > 0; --left) {
+      add_stage<static_cast<int>(kBlock) / kStep>();
+    }
+    const int columns = tile.of.rows % static_cast<int>(kBlock);
+    // Code of its own for each number of steps: accumulators must not depend on a branch.
+    if (columns > 3 * kStep) {
+      add_stage<4>();
+    } else if (columns > 2 * kStep) {
+      add_stage<3>();
+    } else if (columns > kStep) {
+      add_stage<2>();
+    } else if (columns > 0) {
+      add_stage<1>();
+    }
+    if constexpr (kAccumulate && kType != InputType::Fp32) {
+      add_gradient<kType>(parameters_, tile, place_, sums_);
+    }
+    store_sums<kType, kAccumulate && kType == InputType::Fp32>(
+        maps_, parameters_, tile, tile.n + warp_ * 16, memory_.staged[warp_], sums_);
+    if (stamps) {
+      parameters_.stamps.stamps[tile.number] = {begin_ns, device_time_ns(), multiprocessor(),
+                                                tile.of.group()};
+    }
+  }
+
+  __device__ __forceinline__ void finish() const {
+    if (lane_ == 0) wait_for_stores();
+  }
+
+ private:
+  /// The products of a stage, scaled.
+  template <int kSteps>
+  __device__ __forceinline__ void add_stage() {
+    const WgradStage& stage = memory_.stages[ring_.stage];
+    memory_.full[ring_.stage].wait(ring_.parity);
+    start_products<kY, kX, kSteps>(products_, shared_address(stage.y[warp_ / 4 * 64]) >> 4,
+                                   shared_address(stage.x) >> 4);
+    finish_products(products_);
+    const WgradStageScales& scales = memory_.scales[ring_.stage];
+    const float above = scales.y[place_.row];
+    const float below = scales.y[place_.row + 8];
+#pragma unroll
+    for (int i = 0; i < kFragment; i += 4) {
+      const float2 x = *reinterpret_cast<const float2*>(&scales.x[place_.column + 2 * i]);
+      sums_[i] = __fmaf_rn(__fmul_rn(products_[i], x.x), above, sums_[i]);
+      sums_[i + 1] = __fmaf_rn(__fmul_rn(products_[i + 1], x.y), above, sums_[i + 1]);
+      sums_[i + 2] = __fmaf_rn(__fmul_rn(products_[i + 2], x.x), below, sums_[i + 2]);
+      sums_[i + 3] = __fmaf_rn(__fmul_rn(products_[i + 3], x.y), below, sums_[i + 3]);
+    }
+    __syncwarp();  // all lanes have read the stage
+    if (lane_ < static_cast<int>(kWgradCluster)) {
+      asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(
+                       empty_ + ring_.stage * static_cast<int>(sizeof(StageBarrier)))
+                   : "memory");
+    }
+    ring_.advance();
+  }
+
+  const WgradMaps& maps_;
+  const WgradParameters& parameters_;
+  WgradMemory& memory_;
+  int warp_;
+  int lane_;
+  FragmentPlace place_;
+  std::uint32_t empty_ = 0;
+  RingPlace ring_;
+  float sums_[kFragment];
+  float products_[kFragment];
+};
+
+__device__ __forceinline__ void meet_cluster() {
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+template <Fp8Format kY, Fp8Format kX, InputType kType, bool kAccumulate>
+__global__ void __launch_bounds__(kWgradThreads, 1)
+    wgrad_block_kernel(const __grid_constant__ WgradMaps maps,
+                       const __grid_constant__ WgradParameters parameters) {
+  wait_for_predecessor();
+  extern __shared__ __align__(1024) std::uint8_t shared[];
+  WgradMemory& memory = *reinterpret_cast<WgradMemory*>(shared);
+  auto* ranked = reinterpret_cast<RankedGroup*>(shared + sizeof(WgradMemory));
+  // Tables on the way to the ranked one, where nothing is loaded yet.
+  auto* rows = reinterpret_cast<int*>(memory.stages);
+  rank_groups(parameters, rows, rows + parameters.groups, ranked);
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < kStages; ++stage) {
+      memory.full[stage].init(1);
+      memory.empty[stage].init(kMathWarps * static_cast<int>(kWgradCluster));
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  publish_to_copies();
+  __syncthreads();
+  meet_cluster();  // before a block writes to its neighbour
+
+  const int warp = __shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 32, 0);
+  if (warp >= kMathWarps) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCopyRegisters));
+    if (warp == kMathWarps) load_wgrad_tiles(maps, parameters, memory, ranked);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kMathRegisters));
+    WgradWarp<kY, kX, kType, kAccumulate> worker(maps, parameters, memory, warp);
+    for_each_wgrad_tile(parameters, ranked, [&](const WgradTile& tile) { worker.work(tile); });
+    worker.finish();
+  }
+  let_successor_start();
+  meet_cluster();  // a block may not end while its neighbour still arrives at its barriers
+}
+
+}  // namespace kernels::products

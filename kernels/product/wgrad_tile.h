@@ -1,0 +1,15 @@
+// The tile of D that one thread block computes, and how many blocks share the operand they read.
+#pragma once
+
+#include <cstdint>
+
+namespace kernels {
+
+/// 192 x 128: three warpgroups of 64 rows each, which take turns on the tensor cores while the
+/// others scale their sums. See kernels/README.md for what others cost.
+inline constexpr std::int64_t kWgradTileRows = 192;
+inline constexpr std::int64_t kWgradTileColumns = 128;
+/// Two blocks work on neighbouring columns of the same rows, and each loads half of those for both.
+inline constexpr std::int64_t kWgradCluster = 2;
+
+}  // namespace kernels
