@@ -142,6 +142,22 @@ class Sweep(Commands):
             self.assertIn("E4 R64", row["request"])
             self.assertEqual(row["device"], out["device"])
 
+    def test_a_sweep_takes_what_its_own_verdict_needs(self):
+        small = [*CPU, "--experts", 4, "--rows", 64, "--n", 64, "--k", 256]
+        ended = call("sweep", *small, "--record", self.path("enough.session"))
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertIn("samples     12 iterations of each run are enough for a verdict among 9 points", ended.stdout)
+        self.assertNotIn("too few", ended.stdout)
+        ended = call("sweep", *small, "--iterations", 10)
+        words = "10 iterations of each run are too few for a verdict among 9 points, which needs 12"
+        self.assertIn(words, ended.stderr)
+        table, after = ended.stdout.split("samples     ")
+        self.assertTrue(after.startswith(words), after)
+        self.assertIn("frontier", table)
+        self.assertIn("too few", after[len(words):])
+        self.assertNotIn("as fast", ended.stdout)
+        self.assertRegex(after, r"is at least as accurate as \S.* and took [0-9.]+ of its time")
+
     def test_what_an_option_fixes_is_not_varied(self):
         out = json.loads(self.ok("sweep", *CPU, *SMALL, "--recipe", "fp8-block", "--json"))
         self.assertEqual(out["varied"], ["pow2"])

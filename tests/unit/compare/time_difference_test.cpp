@@ -194,6 +194,9 @@ TEST(TimeDifference, BlocksMustNotOverlap) {
   const TimeDifference mixed = time_difference(a, blocks({900, 1050, 890, 905, 895}, 200, 20));
   EXPECT_EQ(mixed.verdict, TimeVerdict::Ambiguous);
   EXPECT_THAT(mixed.reason, HasSubstr("overlap"));
+  EXPECT_EQ(mixed.unmet, "p 0.15 > 0.01") << "beside an interval that excludes 1";
+  EXPECT_FALSE(mixed.interval.contains(1.0));
+  EXPECT_EQ(apart.unmet, "");
   EXPECT_THAT(
       time_difference(blocks({1000, 1010, 990, 1005}, 50, 10), blocks({900, 910, 890, 905}, 50, 20))
           .reason,
