@@ -40,8 +40,10 @@ std::optional<std::pair<std::size_t, std::size_t>> telling_pair(const SessionVie
   for (std::size_t away = 1; away < kReach; ++away) {
     const bool before = view.run_index >= begin + away;
     const bool after = view.run_index + away < end;
-    if (before && same(view.run_index - away)) return {view.run_index - away, view.run_index};
-    if (after && same(view.run_index + away)) return {view.run_index, view.run_index + away};
+    if (before && same(view.run_index - away))
+      return std::pair(view.run_index - away, view.run_index);
+    if (after && same(view.run_index + away))
+      return std::pair(view.run_index, view.run_index + away);
     if (!before && !after) break;
   }
   return last_two;
