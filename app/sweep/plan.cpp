@@ -142,6 +142,11 @@ std::string repetition(const engine::RunRequest& request, const SweepAxes& axes)
   return reason;
 }
 
+/// With the fewest samples an interval reaches from the shortest to the longest: one slow step of
+/// the first run, which starts cold, would leave every point undecided. Each one that it leaves out
+/// at either end takes about four more: two of them are.
+constexpr std::size_t kSpareIterations = 8;
+
 /// Whether somebody decided how many iterations the runs of a sweep have.
 bool are_chosen(const engine::RunRequest& base, const SweepAxes& axes) {
   return axes.iterations_chosen || base.launch.iterations != engine::LaunchMode{}.iterations ||
@@ -269,9 +274,10 @@ engine::Result<std::vector<PlannedRun>> plan_sweep(const engine::RunRequest& bas
     plan.push_back(std::move(run));
   }
   if (!chosen) {
-    const auto needed = static_cast<int>(iterations_of(plan).needed);
+    const std::size_t needed = iterations_of(plan).needed;
+    const int enough = needed == 0 ? 0 : static_cast<int>(needed + kSpareIterations);
     for (PlannedRun& run : plan) {
-      run.request.launch.iterations = std::max(run.request.launch.iterations, needed);
+      run.request.launch.iterations = std::max(run.request.launch.iterations, enough);
     }
   }
   return plan;

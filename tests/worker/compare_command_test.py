@@ -146,7 +146,7 @@ class Sweep(Commands):
         small = [*CPU, "--experts", 4, "--rows", 64, "--n", 64, "--k", 256]
         ended = call("sweep", *small, "--record", self.path("enough.session"))
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        self.assertIn("samples     12 iterations of each run are enough for a verdict among 9 points", ended.stdout)
+        self.assertIn("samples     20 iterations of each run are enough for a verdict among 9 points, which needs 12", ended.stdout)
         self.assertNotIn("too few", ended.stdout)
         ended = call("sweep", *small, "--iterations", 10)
         words = "10 iterations of each run are too few for a verdict among 9 points, which needs 12"
