@@ -399,8 +399,8 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
     comparison.expert_method = "records that name the expert";
     comparison.expert_test = in_blocks(a) && in_blocks(b)
                                  ? fmt::format(
-                                       "the rank-sum test of their blocks (p of at most "
-                                       "{:g} for all {} together)",
+                                       "the rank-sum test (p of at most "
+                                       "{:g} for all {})",
                                        kFalseVerdicts, common_keys(in_a.experts, in_b.experts))
                                  : std::string("intervals of the ratio of medians that exclude 1");
   }

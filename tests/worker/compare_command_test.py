@@ -384,8 +384,8 @@ class AgainstEachOther(Commands):
         self.assertRegex(text, r"(?m)^step +[0-9.]+ .?s +[0-9.]+ .?s +[0-9.]+  too few blocks")
         self.assertRegex(text, r"(?m)^all of fprop ")
         self.assertRegex(text, r"(?m)^A / A +[0-9.]+: odd blocks of A")
-        self.assertRegex(text, r"experts +0 of 4 experts differ by the rank-sum test of their blocks: "
-                               r"(too few blocks \(4 blocks are too few|\d ambiguous, )")
+        self.assertRegex(text, r"experts +0 of 4 experts differ by the rank-sum test "
+                               r"\(p of at most 0.01 for all 4\): (too few blocks \(4 blocks are too few|\d ambiguous, )")
 
     def test_a_refused_side_is_named(self):
         a = self.request("a.json")
