@@ -44,11 +44,11 @@ def median_interval(samples, confidence):
 
 
 def rank_sum_p(a, b):
-    """Two-sided, by counting every assignment of the ranks (no ties)."""
+    """Two-sided, by counting every assignment of the ranks; equal values share theirs."""
     values = sorted([*a, *b])
-    ranks = {value: i + 1 for i, value in enumerate(values)}
+    ranks = {value: values.index(value) + (values.count(value) + 1) / 2 for value in values}
     seen = sum(ranks[value] for value in a)
-    sums = [sum(deal) for deal in itertools.combinations(range(1, len(values) + 1), len(a))]
+    sums = [sum(deal) for deal in itertools.combinations([ranks[value] for value in values], len(a))]
     low = sum(s <= seen for s in sums) / len(sums)
     high = sum(s >= seen for s in sums) / len(sums)
     return min(1.0, 2 * min(low, high))
@@ -99,8 +99,9 @@ class Sweep(Commands):
             times = [t for (t,) in self.rows(
                 session, f"SELECT duration_ns FROM iterations WHERE run_id = {i + 1}")]
             self.assertEqual(run["n"], len(times))
-            self.assertAlmostEqual(run["median_ns"], np.median(times))
-            self.assertAlmostEqual(run["p95_ns"], np.quantile(times, 0.95))
+            # Nanoseconds of a busy machine are many: the two round otherwise in their last digits.
+            self.assertAlmostEqual(run["median_ns"], np.median(times), places=3)
+            self.assertAlmostEqual(run["p95_ns"], np.quantile(times, 0.95), places=3)
         for run in measured:
             beaten = any(other["worst_snr_db"] >= run["worst_snr_db"]
                          and other["median_ns"] <= run["median_ns"]
