@@ -16,6 +16,8 @@ namespace app::cli {
 
 /// Findings, the experiments before and after, the smallest cure and the fix.
 std::string report_text(const profiling::DoctorReport& report);
+/// One after another; as JSON one document: the report, or a list of several.
+void print_reports(const std::vector<profiling::DoctorReport>& reports, bool json);
 
 /// The experiment of a visit; with the marker board while a replay does not move.
 class DoctorProgress {

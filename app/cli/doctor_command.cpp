@@ -87,6 +87,23 @@ struct DoctorOptions {
 
 // ---- The report --------------------------------------------------------------------------------
 
+/// "14 subjects: 12 healthy, 2 with findings", and which these are.
+std::string summary_of(const std::vector<profiling::DoctorReport>& reports) {
+  const auto count = [&](Health health) { return std::ranges::count(reports, health, health_of); };
+  std::string which;
+  std::string text = fmt::format("{} subjects: {} healthy", reports.size(), count(Health::Healthy));
+  for (const auto& [health, words] :
+       {std::pair{Health::Findings, "with findings"}, std::pair{Health::Hang, "that hang"},
+        std::pair{Health::NotRun, "that could not be judged"}}) {
+    if (count(health) == 0) continue;
+    text += fmt::format(", {} {}", count(health), words);
+    for (const profiling::DoctorReport& one : reports) {
+      if (health_of(one) == health) which += "\n  " + one.snapshot.subject;
+    }
+  }
+  return text + which;
+}
+
 /// Prints the report, writes the requested files, and returns the exit code.
 int finish_report(const DoctorOptions& options, const engine::RunRequest& request,
                   const profiling::DoctorReport& made) {
@@ -101,12 +118,11 @@ int finish_report(const DoctorOptions& options, const engine::RunRequest& reques
 // ---- The examination ---------------------------------------------------------------------------
 
 int list_cases() {
-  print("{:<28} {:>6}  {:<8} {:<8} {:<22} {}\n", "case", "hazard", "symptom", "replays",
+  print("{:<28} {:>6}  {:<24} {:<8} {:<22} {}\n", "case", "hazard", "symptom", "replays",
         "needs cuBLASLt", "title");
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
-    print("{:<28} {:>6}  {:<8} {:<8} {:<22} {}\n", one.id, one.hazard,
-          profiling::name_of(one.signs.front().symptom), profiling::name_of(one.plain), one.library,
-          one.title);
+    print("{:<28} {:>6}  {:<24} {:<8} {:<22} {}\n", one.id, one.hazard, symptoms_of(one),
+          profiling::name_of(one.plain), one.library, one.title);
   }
   return kHealthy;
 }
@@ -166,13 +182,21 @@ int examine_file(const CLI::App& command, const DoctorOptions& options) {
   }
   const auto facts = shipped_facts();
   if (!facts.ok()) return could_not_run(facts.error());
-  int code = kHealthy;
   name_subjects(snapshots.value());
-  for (profiling::OpenedSnapshot& opened : snapshots.value()) {
+  if (snapshots.value().size() == 1) {
+    profiling::OpenedSnapshot& opened = snapshots.value().front();
     const engine::RunRequest request = opened.request;
-    code = std::max(code,
-                    finish_report(options, request, report_of(std::move(opened), facts.value())));
+    return finish_report(options, request, report_of(std::move(opened), facts.value()));
   }
+  int code = kHealthy;
+  std::vector<profiling::DoctorReport> reports;
+  for (profiling::OpenedSnapshot& opened : snapshots.value()) {
+    reports.push_back(report_of(std::move(opened), facts.value()));
+    code = std::max(code, exit_code_of(reports.back()));
+  }
+  print_reports(reports, options.json);
+  // A screenful ends with what all of them amount to.
+  if (!options.json) print("{}\n", summary_of(reports));
   return code;
 }
 

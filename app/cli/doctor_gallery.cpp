@@ -56,15 +56,16 @@ std::string outcome_of(const profiling::DoctorReport& report, const HazardCase& 
 
 // ---- Showing -----------------------------------------------------------------------------------
 
-void list_case(const RecordedGallery& gallery, const HazardCase& one) {
+void list_case(const RecordedGallery& gallery, const profiling::SymptomLead& lead) {
+  const HazardCase& one = *lead.hazard;
   const auto found = gallery.visits.find(one.id);
   if (found == gallery.visits.end()) {
-    print("  {:<28} {:<16} {:<11} {}\n", one.id, "not recorded", "", one.title);
+    print("  {:<28} {:<16} {:<11} {}\n", one.id, "not recorded", "", title_of(lead));
     return;
   }
   const profiling::DoctorReport& report = found->second->report;
   print("  {:<28} {:<16} {:<11} {}\n", one.id, report.snapshot.device, outcome_of(report, one),
-        one.title);
+        title_of(lead));
 }
 
 /// By symptom, each case below the question that leads to it.
@@ -75,7 +76,7 @@ int list_recorded(const RecordedGallery& gallery) {
     print("\n{}: {}\n", name_of(symptom), words_of(symptom));
     for (const profiling::SymptomLead& lead : profiling::leads_of(symptom)) {
       print("- {}\n", *lead.question);
-      list_case(gallery, *lead.hazard);
+      list_case(gallery, lead);
     }
   }
   return kHealthy;
@@ -86,6 +87,7 @@ int show_recorded(const GalleryOptions& options) {
   if (!gallery.ok()) return could_not_run(gallery.error());
   if (options.cases.empty() && !options.json) return list_recorded(gallery.value());
   int code = kHealthy;
+  std::vector<profiling::DoctorReport> reports;
   for (const HazardCase* one : chosen_cases(options)) {
     const auto found = gallery.value().visits.find(one->id);
     if (found == gallery.value().visits.end()) {
@@ -93,10 +95,10 @@ int show_recorded(const GalleryOptions& options) {
                             fmt::format("{} holds no visit to {}", gallery.value().path, one->id)});
       continue;
     }
-    const profiling::DoctorReport& report = found->second->report;
-    print("{}\n", options.json ? profiling::to_json(report) : report_text(report));
-    code = std::max(code, exit_code_of(report));
+    reports.push_back(found->second->report);
+    code = std::max(code, exit_code_of(reports.back()));
   }
+  print_reports(reports, options.json);
   return code;
 }
 

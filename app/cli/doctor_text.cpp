@@ -9,6 +9,7 @@
 #include "app/doctor/report_words.h"
 #include "profiling/document/text.h"
 #include "profiling/hazards/model/names.h"
+#include "profiling/hazards/report/report.h"
 
 namespace app::cli {
 namespace {
@@ -71,6 +72,16 @@ std::string still_line(const VisitProgress& progress, double seconds) {
 }
 
 }  // namespace
+
+void print_reports(const std::vector<profiling::DoctorReport>& reports, bool json) {
+  const bool list = json && reports.size() > 1;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (list) print("{}", i == 0 ? "[\n" : ",\n");
+    print("{}{}", json ? profiling::to_json(reports[i]) : report_text(reports[i]),
+          list ? "" : "\n");
+  }
+  if (list) print("\n]\n");
+}
 
 std::string report_text(const profiling::DoctorReport& report) {
   profiling::Document document = report_document(report);

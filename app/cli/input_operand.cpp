@@ -11,6 +11,7 @@
 #include "app/cli/typed_line.h"
 #include "engine/input/recorded_routing.h"
 #include "engine/input/tensor_choice.h"
+#include "engine/input/tensor_file.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/text.h"
 
@@ -111,10 +112,9 @@ engine::Result<engine::RunRequest> InputOperand::request(
 std::string InputOperand::dimension_of(std::string_view path) const {
   const bool weights = operand == engine::OperandRole::Weights;
   const bool gradients = operand == engine::OperandRole::Gradients;
-  const std::string input = fmt::format("--input {}", file);
-  if (path == (gradients ? "shape.n" : "shape.k")) return "the last dimension of " + input;
-  if (path == "shape.rows" && !weights) return "the first dimension of " + input;
-  if (path == "shape.n" && weights) return "the number of rows per expert of " + input;
+  if (path == (gradients ? "shape.n" : "shape.k")) return "the last dimension of " + file;
+  if (path == "shape.rows" && !weights) return "the first dimension of " + file;
+  if (path == "shape.n" && weights) return "the number of rows per expert of " + file;
   return {};
 }
 
@@ -131,6 +131,13 @@ engine::Result<engine::RunRequest> InputOperand::sized(
   if (shape.size() < 2) {
     return invalid_argument(
         fmt::format("'{}' has {} dimensions; it must have 2 or 3", file, shape.size()));
+  }
+  if (operand != engine::OperandRole::Weights && shape.size() != 2) {
+    // What a shape of rows by columns would be called wrong in cannot be said then.
+    return invalid_argument(
+        fmt::format("'{}' is {} but {} need two dimensions, the rows of all experts by columns: "
+                    "reshape it and save it again",
+                    file, engine::shape_text(shape), engine::name_of(operand)));
   }
   engine::RunRequest defaults;
   defaults.shape.num_experts = 1;

@@ -169,6 +169,16 @@ std::string without_file(const Reached& at) {
   return {};
 }
 
+/// Without the name of an option that takes a file also by itself: what is wrong with it names the
+/// file.
+std::string without_untyped_name(const CLI::App& command, const std::string& what) {
+  for (const CLI::Option* one : app::cli::options_of(command)) {
+    const std::string prefix = one->get_name() + ": ";
+    if (one->get_positional() && what.starts_with(prefix)) return what.substr(prefix.size());
+  }
+  return {};
+}
+
 /// The first option that was given more often than it is read.
 std::string repeated(const CLI::App& command) {
   for (const CLI::Option* one : app::cli::options_of(command)) {
@@ -233,6 +243,8 @@ std::string refusal(const CLI::App& program, const CLI::ParseError& error,
     says = not_held(*at.command);
   } else if (is(static_cast<const CLI::RequiredError*>(nullptr))) {
     says = without_file(at);
+  } else if (is(static_cast<const CLI::ValidationError*>(nullptr))) {
+    says = without_untyped_name(*at.command, what);
   } else if (is(static_cast<const CLI::ExcludesError*>(nullptr))) {
     says = what + ": leave out one of them";
   }

@@ -71,15 +71,29 @@ engine::ComparisonRequest comparison_of(const QuantizeOptions& options,
   return order;
 }
 
-/// Of the whole operand; NaN where no recipe ran.
-double amax_of(const engine::RecipeComparison& comparison) {
-  double amax = profiling::kNaN;
+/// Of the whole operand, which has its first row in the first expert.
+struct LargestElement {
+  double amax = profiling::kNaN;  // where no recipe ran
+  std::int64_t row = -1;
+  std::int64_t column = -1;
+};
+
+/// From the samples, which are around it.
+LargestElement largest_of(const engine::RecipeComparison& comparison) {
+  LargestElement largest;
   for (const engine::QuantizationReport& report : comparison.reports) {
-    for (const float one : report.sample.original) {
-      amax = std::fmax(amax, std::fabs(static_cast<double>(one)));
+    const engine::QuantizationSample& sample = report.sample;
+    for (std::size_t i = 0; i < sample.original.size(); ++i) {
+      const double magnitude = std::fabs(static_cast<double>(sample.original[i]));
+      // A NaN is never larger, and everything is larger than none.
+      if (std::isnan(magnitude) || magnitude <= largest.amax) continue;
+      const auto columns = static_cast<std::size_t>(sample.columns);
+      largest = {.amax = magnitude,
+                 .row = sample.row + static_cast<std::int64_t>(i / columns),
+                 .column = sample.column + static_cast<std::int64_t>(i % columns)};
     }
   }
-  return amax;
+  return largest;
 }
 
 /// Why none of the recipes ran, as an error; ok if one did.
@@ -121,15 +135,20 @@ int print_figures(const QuantizeOptions& options, const engine::RunRequest& requ
   if (const engine::Status ran = all_refused(recorded.comparison); !ran.ok()) {
     return report(ran.error());
   }
-  const double amax = amax_of(recorded.comparison);
+  const LargestElement largest = largest_of(recorded.comparison);
   if (options.json) {
-    nlohmann::ordered_json document = {{"amax", json_number(amax)}};
+    nlohmann::ordered_json document = {{"amax", json_number(largest.amax)},
+                                       {"amax_row", largest.row},
+                                       {"amax_column", largest.column}};
     document.update(engine::to_json(recorded.comparison));
     print("{}\n", document.dump(2));
     return kExitOk;
   }
   profiling::Document document;
-  document.fact("amax", profiling::number_text(amax));
+  document.fact("amax", largest.row < 0 ? profiling::number_text(largest.amax)
+                                        : fmt::format("{}, in column {} of row {}",
+                                                      profiling::number_text(largest.amax),
+                                                      largest.column, largest.row));
   document.append(profiling::comparison_document(recorded));
   print_document(document);
   return kExitOk;

@@ -125,8 +125,23 @@ std::string request_words(const Batch& batch) {
   return shared_summary_of(requests);
 }
 
+/// Doubts name the points by their place among these.
+std::vector<SweepPoint> measured_of(const std::vector<SweepPoint>& points) {
+  std::vector<SweepPoint> kept;
+  std::vector<std::size_t> places;
+  for (const SweepPoint& point : points) {
+    places.push_back(kept.size());
+    if (point.unmeasured.empty()) kept.push_back(point);
+  }
+  for (SweepPoint& point : kept) {
+    if (point.doubt) point.doubt->other = places[point.doubt->other];
+  }
+  return kept;
+}
+
 void print_table(const Batch& batch, const MeasuredBatch& measured,
-                 const std::vector<std::string>& varied, std::vector<SweepPoint> points) {
+                 const std::vector<std::string>& varied, const SweepIterations& iterations,
+                 std::vector<SweepPoint> points) {
   profiling::Document document;
   if (!measured.runs.empty()) {
     profiling::add_subject(document, request_words(batch), measured.runs.front()->result.device);
@@ -141,14 +156,22 @@ void print_table(const Batch& batch, const MeasuredBatch& measured,
       document.fact("unmeasured", row.planned.label);
     }
   }
-  // The facts above have said it.
-  std::erase_if(points, [](const SweepPoint& point) { return !point.unmeasured.empty(); });
+  std::vector<std::string> undecided;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!points[i].doubt) continue;
+    undecided.push_back(
+        doubt_words(points, i, points[i].label, points[points[i].doubt->other].label));
+  }
+  points = measured_of(points);  // the facts above have said why the others are not
   document.table(profiling::sweep_table(points));
+  if (iterations.points > 1) document.fact("samples", iterations.words());
+  for (std::string& why : undecided) document.fact("why", std::move(why));
   print_document(document);
 }
 
 void print_json(const Batch& batch, const MeasuredBatch& measured,
-                const std::vector<std::string>& varied, const std::vector<SweepPoint>& points) {
+                const std::vector<std::string>& varied, const SweepIterations& iterations,
+                const std::vector<SweepPoint>& points) {
   nlohmann::ordered_json document;
   document["group"] = batch.id();
   document["state"] = engine::name_of(batch.state());
@@ -157,6 +180,7 @@ void print_json(const Batch& batch, const MeasuredBatch& measured,
     document["device"] = profiling::device_text(measured.runs.front()->result.device);
   }
   document["varied"] = varied;
+  document["iterations_needed"] = iterations.needed;
   document["runs"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
     const BatchRow& row = batch.rows()[i];
@@ -176,7 +200,8 @@ void print_json(const Batch& batch, const MeasuredBatch& measured,
       entry["left_out"] = point.left_out;
       entry["frontier"] = engine::name_of(point.frontier);
       if (point.doubt) {
-        entry["frontier_doubt"] = profiling::doubt_words(point, points[point.doubt->other].label);
+        entry["frontier_doubt"] =
+            profiling::doubt_words(points, i, point.label, points[point.doubt->other].label);
       }
     }
     document["runs"].push_back(std::move(entry));
@@ -200,18 +225,21 @@ int sweep(const SweepOptions& options) {
   const auto started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  auto plan = plan_sweep(base.value(), axes_of(axes.value(), numbers.value(), session.hello()),
-                         session.hello());
+  SweepAxes wanted = axes_of(axes.value(), numbers.value(), session.hello());
+  wanted.iterations_chosen = options.request.given_field("launch.iterations");
+  auto plan = plan_sweep(base.value(), wanted, session.hello());
   if (!plan.ok()) return report(plan.error());
+  const SweepIterations iterations = iterations_of(plan.value());
+  if (iterations.too_few()) print(stderr, "expertscope: {}\n", iterations.words());
   Batch batch(profiling::GroupKind::Sweep, profiling::unix_time_ms(), std::move(plan).value());
   const MeasuredBatch measured = measure(session, batch, writer.value().get());
   const std::vector<SweepPoint> points = points_of(batch, measured.runs);
   if (options.csv) {
     print("{}", profiling::csv_text(profiling::sweep_table(points)));
   } else if (options.json) {
-    print_json(batch, measured, varied, points);
+    print_json(batch, measured, varied, iterations, points);
   } else {
-    print_table(batch, measured, varied, points);
+    print_table(batch, measured, varied, iterations, points);
   }
   engine::Status ended;
   if (batch.state() == BatchState::Failed) {
@@ -251,6 +279,11 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
       ->excludes(json);
   options->worker.add_to(command);
   options->request.add_to(command, RequestOptions::Lists::Allowed);
+  // Its default is another than in a single run.
+  options->request.option_of("launch.iterations")
+      .description(fmt::format("Iterations of each run, or several\nintegers, between 1 and {}; "
+                               "default {}, or as many as a verdict among all points needs",
+                               engine::kMaxIterations, engine::LaunchMode{}.iterations));
   command.callback([options, &chosen] { chosen = [options] { return sweep(*options); }; });
 }
 

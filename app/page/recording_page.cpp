@@ -55,10 +55,11 @@ void write_sweep(const profiling::RecordedSweep& sweep, HtmlPage& page) {
   page.picture(made.picture, "Accuracy against time", made.note);
   page.table(profiling::sweep_table(sweep.points));
   std::vector<std::string> doubts;
-  for (const profiling::SweepPoint& point : sweep.points) {
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    const profiling::SweepPoint& point = sweep.points[i];
     if (!point.doubt) continue;
-    const std::string& other = sweep.points[point.doubt->other].label;
-    doubts.push_back(fmt::format("{}. {}", point.label, doubt_words(point, other)));
+    doubts.push_back(
+        doubt_words(sweep.points, i, point.label, sweep.points[point.doubt->other].label));
   }
   if (!doubts.empty()) page.details("Why points are undecided", [&] { page.list(doubts); });
 }

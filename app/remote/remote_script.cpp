@@ -29,8 +29,10 @@ engine::Result<ChildEnd> performed_on(const SshConnection& ssh, const std::strin
 }
 
 std::string last_line(std::string_view text, std::string_view otherwise) {
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  text = text.substr(text.rfind('\n') + 1);
+  // ssh ends its lines as a terminal does, with \r\n.
+  constexpr std::string_view kEnds = "\r\n";
+  text = text.substr(0, text.find_last_not_of(kEnds) + 1);
+  text = text.substr(text.find_last_of(kEnds) + 1);
   return terminal_text(text.empty() ? otherwise : text);
 }
 

@@ -13,6 +13,7 @@
 #include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
 #include "engine/model/values.h"
+#include "profiling/compare/time_difference.h"
 #include "profiling/document/setting_names.h"
 
 namespace app {
@@ -141,6 +142,19 @@ std::string repetition(const engine::RunRequest& request, const SweepAxes& axes)
   return reason;
 }
 
+/// With the fewest samples an interval reaches from the shortest to the longest: one slow step of
+/// the first run, which starts cold, would leave every point undecided. Each one that it leaves out
+/// at either end takes about four more: two of them are.
+constexpr std::size_t kSpareIterations = 8;
+
+/// Whether somebody decided how many iterations the runs of a sweep have.
+bool are_chosen(const engine::RunRequest& base, const SweepAxes& axes) {
+  return axes.iterations_chosen || base.launch.iterations != engine::LaunchMode{}.iterations ||
+         std::ranges::any_of(axes.numbers, [](const NumberAxis& axis) {
+           return axis.field == "launch.iterations";
+         });
+}
+
 /// Of the axes, before runs that would be equal are left out.
 std::size_t combinations(const engine::RunRequest& base, const SweepAxes& axes) {
   std::vector<engine::RunRequest> recipes;
@@ -210,6 +224,25 @@ std::vector<engine::WorkspaceStrategy> all_workspaces() {
   return every<engine::WorkspaceStrategy>();
 }
 
+SweepIterations iterations_of(std::span<const PlannedRun> plan) {
+  SweepIterations found;
+  for (const PlannedRun& run : plan) {
+    if (!run.refused.empty()) continue;
+    const auto taken = static_cast<std::size_t>(std::max(run.request.launch.iterations, 0));
+    found.fewest = found.points == 0 ? taken : std::min(found.fewest, taken);
+    ++found.points;
+  }
+  if (found.points > 1) found.needed = profiling::fewest_samples(found.points);
+  return found;
+}
+
+std::string SweepIterations::words() const {
+  return fmt::format(
+      "{} iterations of each run are {} for a verdict among {} points, which needs "
+      "{}",
+      fewest, too_few() ? "too few" : "enough", points, needed);
+}
+
 engine::Result<std::vector<PlannedRun>> plan_sweep(const engine::RunRequest& base,
                                                    const SweepAxes& axes, const WorkerHello& hello,
                                                    std::size_t most) {
@@ -225,6 +258,7 @@ engine::Result<std::vector<PlannedRun>> plan_sweep(const engine::RunRequest& bas
   }
   std::vector<PlannedRun> plan;
   std::vector<engine::RunRequest> seen;
+  const bool chosen = are_chosen(base, axes);
   for (engine::RunRequest& request : requests) {
     std::string same = repetition(request, axes);
     if (same.empty()) {
@@ -238,6 +272,13 @@ engine::Result<std::vector<PlannedRun>> plan_sweep(const engine::RunRequest& bas
     if (run.refused.empty()) run.refused = std::move(same);
     run.request = std::move(request);
     plan.push_back(std::move(run));
+  }
+  if (!chosen) {
+    const std::size_t needed = iterations_of(plan).needed;
+    const int enough = needed == 0 ? 0 : static_cast<int>(needed + kSpareIterations);
+    for (PlannedRun& run : plan) {
+      run.request.launch.iterations = std::max(run.request.launch.iterations, enough);
+    }
   }
   return plan;
 }

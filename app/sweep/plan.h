@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct SweepAxes {
   std::vector<engine::WorkspaceStrategy> workspaces = {};
   std::vector<engine::RoutingDistribution> routings = {};  // File needs a path and is left out
   std::vector<NumberAxis> numbers = {};                    // each of another field
+  /// The base request's iterations are the user's choice; see plan_sweep().
+  bool iterations_chosen = false;
 
   bool operator==(const SweepAxes&) const = default;
 };
@@ -51,10 +54,23 @@ inline constexpr std::size_t kMaxSweepRuns = 1000;
 
 /// Other settings of a recipe come from the base request, which need not be valid by itself. A
 /// combination that cannot run is planned as refused; one that results in the same settings as an
-/// earlier one is left out. More than `most` combinations are an error.
+/// earlier one is left out. More than `most` combinations are an error. Iterations that nobody has
+/// chosen (the default, not varied) are raised to what a verdict among the points needs.
 engine::Result<std::vector<PlannedRun>> plan_sweep(const engine::RunRequest& base,
                                                    const SweepAxes& axes, const WorkerHello& hello,
                                                    std::size_t most = kMaxSweepRuns);
+
+/// Whether a sweep's iterations are enough for its frontier.
+struct SweepIterations {
+  std::size_t points = 0;  // that can run
+  std::size_t needed = 0;  // of each, for a verdict among all of them
+  std::size_t fewest = 0;  // that one of them takes
+  /// A single point is compared with none.
+  bool too_few() const { return points > 1 && fewest < needed; }
+  /// A sentence, without a full stop.
+  std::string words() const;
+};
+SweepIterations iterations_of(std::span<const PlannedRun> plan);
 
 inline constexpr int kMinBlocks = 2;
 inline constexpr int kMaxBlocks = 64;

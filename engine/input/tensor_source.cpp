@@ -263,6 +263,13 @@ Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
                     tensor.type == StoredType::Unusable ? tensor.reason : integer_reason())};
   }
   const OperandShape wanted = operand_shape(shape, role);
+  if (role != OperandRole::Weights && tensor.shape.size() != 2) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} is {} but {} need two dimensions, rows by {}: reshape it, or pick "
+                             "another tensor",
+                             label, shape_text(tensor.shape), name_of(role),
+                             role == OperandRole::Gradients ? "n" : "k")};
+  }
   if (!fits(tensor.shape, wanted, shape, role)) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{} is {} but {}: {}, or pick another tensor", label,

@@ -82,6 +82,15 @@ bool has_part(std::string_view word, std::string_view part) {
   return inner.size() > 2 && inner.size() < whole.size() && whole.find(inner) != std::string::npos;
 }
 
+/// Whether it is the word without some of its inner words: "fp8-tensor" of "fp8-per-tensor".
+bool leaves_words_out(std::string_view word, std::string_view text) {
+  const std::string whole = plain_word(word);
+  const std::string shorter = plain_word(text);
+  const std::size_t dash = shorter.find('-');
+  if (dash == std::string::npos || dash == 0 || shorter.size() >= whole.size()) return false;
+  return whole.starts_with(shorter.substr(0, dash + 1)) && whole.ends_with(shorter.substr(dash));
+}
+
 }  // namespace
 
 std::string plain_word(std::string_view text) {
@@ -194,7 +203,11 @@ std::string suggestion(std::string_view text, const std::vector<std::string>& wo
   const auto nearest = std::ranges::min_element(words, {}, errors);
   // Two letters of three would match anything.
   const std::size_t most = std::min<std::size_t>(2, std::min(text.size(), nearest->size()) / 2);
-  if (errors(*nearest) > most) return {};
+  if (errors(*nearest) > most) {
+    const auto whole = std::ranges::find_if(
+        words, [text](const std::string& word) { return leaves_words_out(word, text); });
+    return whole == words.end() ? std::string() : fmt::format(" (did you mean '{}'?)", *whole);
+  }
   return fmt::format(" (did you mean '{}'?)", *nearest);
 }
 

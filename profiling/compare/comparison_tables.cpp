@@ -20,6 +20,12 @@ constexpr std::size_t kDifferenceCells = 27;  // of difference_columns()
 // Before the last two, which hold what a setting is in A and in B.
 constexpr std::size_t kCellsBeforeSettings = kDifferenceCells - 2;
 
+static_assert(kFalseVerdicts == 0.01);
+constexpr const char* kVerdictRule =
+    "The reason is in the row's tooltip. At most 1 % of false verdicts for all rows of a kind "
+    "together: interleaved blocks need a p (rank-sum test) of at most 0.01 divided by the number "
+    "of rows, other runs an interval of that confidence";
+
 void add_time_difference_columns(std::vector<Column>& columns) {
   columns.insert(
       columns.end(),
@@ -30,7 +36,7 @@ void add_time_difference_columns(std::vector<Column>& columns) {
        for_files("ratio_low", Measure::Factor), for_files("ratio_high", Measure::Factor),
        for_files("control_ratio", Measure::Factor), for_files("block_p", Measure::Number),
        for_files("clock_ratio", Measure::Factor),
-       column("verdict", Measure::Words, "B is", "The reason is in the row's tooltip"),
+       column("verdict", Measure::Words, "B is", kVerdictRule),
        column({}, Measure::Factor, "interval",
               "Contains the ratio with 95 %, from order statistics of both sides",
               ColumnUse::WidePeople),
@@ -64,10 +70,18 @@ Tone tone_of(FrontierPlace place) {
 }
 
 /// That more samples would decide it is another answer than that it is undecided.
-std::string_view verdict_words(const TimeDifference& time) {
+Cell verdict_cell(const TimeDifference& time) {
   const bool more = time.verdict == TimeVerdict::Ambiguous &&
                     (time.doubt == TimeDoubt::FewSamples || time.doubt == TimeDoubt::FewBlocks);
-  return more ? engine::name_of(time.doubt) : engine::name_of(time.verdict);
+  if (more) return Cell(engine::name_of(time.doubt));
+  const std::string_view verdict = engine::name_of(time.verdict);
+  // The launches of one row: the runs as a whole can be compared.
+  if (time.doubt == TimeDoubt::OtherRows) return worded(Cell(verdict), "other work");
+  // Why there is none is too long for a column.
+  if (!time.comparable()) return worded(Cell(verdict), "no verdict");
+  // Beside an interval that excludes 1 the word alone would look wrong.
+  if (!time.unmet.empty()) return worded(Cell(verdict), fmt::format("{}: {}", verdict, time.unmet));
+  return Cell(verdict);
 }
 
 void add_time_difference_cells(std::vector<Cell>& cells, const TimeDifference& time) {
@@ -78,18 +92,16 @@ void add_time_difference_cells(std::vector<Cell>& cells, const TimeDifference& t
   const auto ratio = [](double value) {
     return worded(known(value), std::isnan(value) ? "" : fmt::format("{:.3f}", value));
   };
-  add_cells(
-      cells, Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
-      ratio(time.ratio), known(time.interval.low), known(time.interval.high),
-      known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
-      // Why there is none is too long for a column.
-      toned(worded(verdict_words(time), time.comparable() ? "" : "no verdict"), tone_of(time)),
-      std::isnan(time.interval.low)
-          ? Cell()
-          : worded(Cell(time.interval.low),
-                   fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
-      worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
-      Cell(time.reason));
+  add_cells(cells, Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
+            ratio(time.ratio), known(time.interval.low), known(time.interval.high),
+            known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
+            toned(verdict_cell(time), tone_of(time)),
+            std::isnan(time.interval.low)
+                ? Cell()
+                : worded(Cell(time.interval.low),
+                         fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
+            worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
+            Cell(time.reason));
 }
 
 /// `what` to `reason`.
@@ -120,8 +132,9 @@ void add_control(const TimeDifference& step, Document& document) {
                 fmt::format("{:.4f}: odd blocks of A against its even ones", step.control_ratio));
   document.fact("p",
                 fmt::format("{:.2g}: how probable it is that equal settings order the blocks of "
-                            "A and B like this, or more clearly (rank-sum test)",
-                            step.block_p));
+                            "A and B like this, or more clearly (rank-sum test); a verdict on "
+                            "the step needs at most {:g}",
+                            step.block_p, kFalseVerdicts));
 }
 
 void visit_times(const RunComparison& comparison, const RowSink& sink) {
@@ -275,7 +288,7 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
        column("left_out", Measure::Count, "left out"),
        column("frontier", Measure::Words, "frontier",
               "no: another point of the same work and seed is at least as accurate, and faster; "
-              "undecided: whether it is faster may be noise")});
+              "undecided: the samples do not say whether it is faster")});
   const bool all_measured =
       std::ranges::all_of(points, &std::string::empty, &SweepPoint::unmeasured);
   if (!all_measured) {
@@ -307,7 +320,8 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
               std::string full_name = point.label;
               if (!measured) full_name += "\n" + point.unmeasured;
               if (point.doubt) {
-                full_name += "\n" + doubt_words(point, points[point.doubt->other].label);
+                full_name +=
+                    "\n" + doubt_words(points, i, point.label, points[point.doubt->other].label);
               }
               sink({.cells = std::move(cells), .tone = tone, .full_name = std::move(full_name)});
             }

@@ -144,6 +144,18 @@ void add_clocks(const RunSide& side, TimeSamples& samples) {
   if (!clocks.empty()) samples.sm_clock_mhz = quantile(clocks, 0.5);
 }
 
+/// Steps of two kinds call their operations differently: a row has the name that it has in its own
+/// run, and both names where it is in both and they differ.
+std::string operation_of_row(const RunSide& a, const RunSide& b, const KernelKey& key, bool in_a,
+                             bool in_b) {
+  const auto& [name, stage, writes] = key;
+  std::string of_a = engine::operation_name(a.front()->result.effective.step, stage, writes);
+  std::string of_b = engine::operation_name(b.front()->result.effective.step, stage, writes);
+  if (!in_b || of_a == of_b || of_b.empty()) return of_a;
+  if (!in_a || of_a.empty()) return of_b;
+  return fmt::format("{} (A), {} (B)", of_a, of_b);
+}
+
 /// Recordings from before do not know which operation a record is of.
 bool knows_operations(const RunSide& runs) {
   return std::ranges::any_of(runs, [](const RecordedRun* run) {
@@ -356,11 +368,11 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   const std::size_t kernels = common_keys(in_a.kernels, in_b.kernels);
   for (const KernelKey& key : keys_of(in_a.kernels, in_b.kernels)) {
     const auto& [name, stage, writes] = key;
-    KernelRow row{
-        .name = name,
-        .operation = engine::operation_name(a.front()->result.effective.step, stage, writes),
-        .stage = stage,
-        .time = difference_of(in_a.kernels, in_b.kernels, key, kernels)};
+    KernelRow row{.name = name,
+                  .operation = operation_of_row(a, b, key, in_a.kernels.contains(key),
+                                                in_b.kernels.contains(key)),
+                  .stage = stage,
+                  .time = difference_of(in_a.kernels, in_b.kernels, key, kernels)};
     if (const auto found = in_a.kernels.find(key); found != in_a.kernels.end()) {
       row.samples_a = std::move(found->second.durations_ns);
     }
@@ -386,8 +398,11 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   } else if (comparison.no_expert_time.empty()) {
     comparison.expert_method = "records that name the expert";
     comparison.expert_test = in_blocks(a) && in_blocks(b)
-                                 ? "the rank-sum test of their blocks"
-                                 : "intervals of the ratio of medians that exclude 1";
+                                 ? fmt::format(
+                                       "the rank-sum test (p of at most "
+                                       "{:g} for all {})",
+                                       kFalseVerdicts, common_keys(in_a.experts, in_b.experts))
+                                 : std::string("intervals of the ratio of medians that exclude 1");
   }
   const bool records = !in_a.experts.empty() || !in_b.experts.empty();
   const engine::ExpertTiming* const timing =

@@ -10,6 +10,7 @@
 
 #include "profiling/compare/run_comparison.h"
 #include "profiling/compare/same_work.h"
+#include "profiling/document/quantity.h"
 #include "profiling/document/run_document.h"
 #include "profiling/trace/statistics.h"
 
@@ -113,7 +114,8 @@ void mark_frontier(std::span<SweepPoint> points, SnrChoice choice) {
     point.frontier = FrontierPlace::On;
     if (!rivals[i]) continue;
     TimeDifference difference =
-        time_difference(point.samples, points[*rivals[i]].samples, verdicts[point.work]);
+        time_difference(point.samples, points[*rivals[i]].samples, verdicts[point.work],
+                        {.a = point.label, .b = points[*rivals[i]].label});
     if (difference.verdict == TimeVerdict::Slower) continue;
     if (difference.verdict == TimeVerdict::Faster) {
       point.frontier = FrontierPlace::Off;
@@ -129,10 +131,16 @@ bool has_shortest_median(const SweepPoint& point, std::span<const SweepPoint> po
   return points[point.doubt->other].time.median >= point.time.median;
 }
 
-std::string doubt_words(const SweepPoint& point, std::string_view other) {
+std::string doubt_words(std::span<const SweepPoint> points, std::size_t index,
+                        std::string_view name, std::string_view other) {
+  const SweepPoint& point = points[index];
+  const double theirs = points[point.doubt->other].time.median;
+  // What was measured, not what may be: the reason says why that is no verdict.
   return fmt::format(
-      "Undecided: {} is at least as accurate and may be as fast (A is this point, B is {}). {}",
-      other, other, point.doubt->reason);
+      "Undecided: {} is at least as accurate as {} and took {:.3f} of its time ({} against {}, "
+      "medians). {}",
+      other, name, theirs / point.time.median, duration_text(theirs),
+      duration_text(point.time.median), point.doubt->reason);
 }
 
 }  // namespace profiling

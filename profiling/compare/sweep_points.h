@@ -32,7 +32,7 @@ std::vector<RunGroupMembers> groups_of(const RunList& runs);
 /// Where a point stands among the points of the same work and seed.
 enum class FrontierPlace {
   Off,        // another is at least as accurate, and faster
-  Undecided,  // whether the fastest that is at least as accurate is faster or slower is noise
+  Undecided,  // whether the fastest that is at least as accurate is faster or slower is not known
   On,
 };
 constexpr auto enum_names(FrontierPlace) {
@@ -42,7 +42,7 @@ constexpr auto enum_names(FrontierPlace) {
 /// Why a point is undecided.
 struct FrontierDoubt {
   std::size_t other = 0;  // the fastest of the others that are at least as accurate: an index
-  std::string reason;     // TimeDifference::reason with the point as A and the other as B
+  std::string reason;     // TimeDifference::reason, which calls the points by their labels
 };
 
 struct SweepPoint {
@@ -77,7 +77,9 @@ void mark_frontier(std::span<SweepPoint> points, SnrChoice choice);
 /// For the line of the frontier: no other of the same work and seed that is at least as accurate
 /// has a shorter median.
 bool has_shortest_median(const SweepPoint& point, std::span<const SweepPoint> points);
-/// A sentence for `doubt`, which must be there; `other` is what the other point is called.
-std::string doubt_words(const SweepPoint& point, std::string_view other);
+/// Sentences for the `doubt` of the point at `index`, which must be there; `name` and `other` are
+/// what it and the other point are called.
+std::string doubt_words(std::span<const SweepPoint> points, std::size_t index,
+                        std::string_view name, std::string_view other);
 
 }  // namespace profiling

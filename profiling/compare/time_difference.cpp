@@ -108,12 +108,12 @@ struct ClockEffect {
 };
 
 ClockEffect clock_effect(double ratio, double clock_ratio, const TimeSamples& a,
-                         const TimeSamples& b) {
+                         const TimeSamples& b, const SideNames& names) {
   ClockEffect effect;
   if (clock_ratio != 1.0) {
     const bool same_direction = (clock_ratio < 1.0) == (ratio < 1.0);
-    const std::string clocks =
-        fmt::format("{:.0f} MHz for A and {:.0f} MHz for B", a.sm_clock_mhz, b.sm_clock_mhz);
+    const std::string clocks = fmt::format("{:.0f} MHz for {} and {:.0f} MHz for {}",
+                                           a.sm_clock_mhz, names.a, b.sm_clock_mhz, names.b);
     if (same_direction) effect.size = size_of(clock_ratio);
     effect.caveat = same_direction
                         ? fmt::format(" At most {:.1f} % can be the SM clock: {}.",
@@ -144,7 +144,7 @@ Interval ratio_interval(const TimeSamples& a, const TimeSamples& b, double wrong
 }
 
 /// Fewest samples with an interval at this error probability.
-std::size_t fewest_samples(double wrong) {
+std::size_t samples_for(double wrong) {
   std::size_t n = 1;
   while (engine::median_interval_rank(n, wrong / 2.0) == 0) ++n;
   return n;
@@ -159,6 +159,7 @@ struct Doubt {
   TimeDoubt kind = TimeDoubt::None;
   std::string sentence;
   std::size_t needed = 0;  // samples of each side
+  std::string unmet = {};  // see TimeDifference
 };
 
 /// Both with as many digits as it takes to see which is larger: two would print 0.0104 and 0.01
@@ -190,30 +191,33 @@ Doubt block_doubt(const TimeDifference& difference, const Blocks& a, const Block
         fmt::format("The blocks of A and B overlap: equal settings would order them like this, or "
                     "more clearly, with probability p = {} (rank-sum test), and a verdict{} "
                     "needs p of at most {}.",
-                    p, among(rows), limit)};
+                    p, among(rows), limit),
+        0, fmt::format("p {} > {}", p, limit)};
   }
   if (size_of(difference.control_ratio) >= size_of(difference.ratio)) {
     return {TimeDoubt::OwnDifference,
             fmt::format("A differs as much from itself: odd and even blocks of A have the ratio "
                         "{:.3f}.",
-                        difference.control_ratio)};
+                        difference.control_ratio),
+            0, "A varies as much"};
   }
   return {};
 }
 
 /// Why there is no ratio or no interval of it.
-Doubt missing_ratio(const TimeDifference& difference) {
+Doubt missing_ratio(const TimeDifference& difference, const SideNames& names = {}) {
   if (difference.n_a == 0 && difference.n_b == 0) {
     return {TimeDoubt::NoRatio, "Neither side has samples."};
   }
   if (difference.n_a == 0 || difference.n_b == 0) {
-    return {TimeDoubt::NoRatio, fmt::format("{} has no samples.", difference.n_a == 0 ? "A" : "B")};
+    return {TimeDoubt::NoRatio,
+            fmt::format("{} has no samples.", difference.n_a == 0 ? names.a : names.b)};
   }
   if (!(difference.ratio > 0.0) || std::isinf(difference.ratio)) {
     return {TimeDoubt::NoRatio, "There is no ratio: a median is 0 or not a number."};
   }
   if (std::isnan(difference.interval.low) || std::isnan(difference.interval.high)) {
-    const std::size_t needed = fewest_samples(1.0 - kConfidence);
+    const std::size_t needed = samples_for(1.0 - kConfidence);
     return {TimeDoubt::FewSamples,
             fmt::format("{} and {} samples are too few for an interval; take at least {} of each.",
                         difference.n_a, difference.n_b, needed),
@@ -229,11 +233,11 @@ Doubt contains_one(const Interval& interval) {
 
 /// Doubt about two runs that were measured one after the other.
 Doubt run_doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
-                std::size_t rows) {
+                std::size_t rows, const SideNames& names) {
   const double wrong = kFalseVerdicts / static_cast<double>(rows);
   const Interval sure = ratio_interval(a, b, wrong);
   if (std::isnan(sure.low) || std::isnan(sure.high)) {
-    const std::size_t needed = fewest_samples(wrong);
+    const std::size_t needed = fewest_samples(rows);
     return {TimeDoubt::FewSamples,
             fmt::format("{} and {} samples are too few for a verdict{}; take at least {} of each.",
                         difference.n_a, difference.n_b, among(rows), needed),
@@ -243,26 +247,30 @@ Doubt run_doubt(const TimeDifference& difference, const TimeSamples& a, const Ti
     return {TimeDoubt::HoldsOne,
             fmt::format("A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which "
                         "contains 1.",
-                        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high)};
+                        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high),
+            0, fmt::format("1 is inside at {:.6g} %", 100.0 * (1.0 - wrong))};
   }
-  const ClockEffect clock = clock_effect(difference.ratio, difference.clock_ratio, a, b);
+  const ClockEffect clock = clock_effect(difference.ratio, difference.clock_ratio, a, b, names);
   if (!lies_beyond(sure, clock.size)) {
     return {TimeDoubt::Clock,
             fmt::format("A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which does "
                         "not lie beyond what the SM clock can explain.{} Measure them again, "
                         "interleaved.",
-                        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high, clock.caveat)};
+                        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high, clock.caveat),
+            0, "SM clock"};
   }
   return {};
 }
 
 Doubt doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
-            std::size_t rows) {
-  if (Doubt missing = missing_ratio(difference); missing.kind != TimeDoubt::None) return missing;
+            std::size_t rows, const SideNames& names) {
+  if (Doubt missing = missing_ratio(difference, names); missing.kind != TimeDoubt::None) {
+    return missing;
+  }
   if (difference.interval.contains(1.0)) return contains_one(difference.interval);
   const bool interleaved = !a.blocks.empty() && !b.blocks.empty();
   return interleaved ? block_doubt(difference, blocks_of(a), blocks_of(b), rows)
-                     : run_doubt(difference, a, b, rows);
+                     : run_doubt(difference, a, b, rows, names);
 }
 
 /// A machine that changes this much within one side is worth a word beside any verdict.
@@ -282,6 +290,7 @@ void decide(TimeDifference& difference, const Doubt& doubt, const std::string& b
   const bool ambiguous = difference.verdict == TimeVerdict::Ambiguous;
   difference.doubt = ambiguous ? doubt.kind : TimeDoubt::None;
   difference.needed = ambiguous ? doubt.needed : 0;
+  difference.unmet = ambiguous ? doubt.unmet : std::string();
   difference.reason = doubt.kind == TimeDoubt::None ? based_on : doubt.sentence;
 }
 
@@ -299,7 +308,12 @@ std::size_t fewest_blocks(std::size_t rows) {
   return 2 * n;
 }
 
-TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b, std::size_t rows) {
+std::size_t fewest_samples(std::size_t rows) {
+  return samples_for(kFalseVerdicts / static_cast<double>(std::max<std::size_t>(rows, 1)));
+}
+
+TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b, std::size_t rows,
+                               const SideNames& names) {
   TimeDifference difference;
   difference.n_a = a.durations_ns.size();
   difference.n_b = b.durations_ns.size();
@@ -315,13 +329,14 @@ TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b, std::
   } else {
     difference.clock_ratio = clock_ratio_of(a, b);
   }
-  decide(difference, doubt(difference, a, b, rows),
+  decide(difference, doubt(difference, a, b, rows, names),
          fmt::format(
-             "B takes {:.1f} % {} time than A: {:.3f} to {:.3f} of A's median at {:.0f} %.{}",
-             100.0 * std::abs(difference.ratio - 1.0), difference.ratio < 1.0 ? "less" : "more",
-             difference.interval.low, difference.interval.high, 100.0 * kConfidence,
+             "{} takes {:.1f} % {} time than {}: {:.3f} to {:.3f} of {}'s median at {:.0f} %.{}",
+             names.b, 100.0 * std::abs(difference.ratio - 1.0),
+             difference.ratio < 1.0 ? "less" : "more", names.a, difference.interval.low,
+             difference.interval.high, names.a, 100.0 * kConfidence,
              a.blocks.empty() || b.blocks.empty()
-                 ? clock_effect(difference.ratio, difference.clock_ratio, a, b).caveat
+                 ? clock_effect(difference.ratio, difference.clock_ratio, a, b, names).caveat
                  : control_caveat(difference.control_ratio)));
   return difference;
 }
@@ -334,7 +349,7 @@ TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b)
   difference.median_b = b.n > 0 ? b.median : kNaN;
   difference.ratio = difference.median_b / difference.median_a;
   difference.control_ratio = kNaN;
-  const std::size_t fewest = fewest_samples(1.0 - kConfidence);
+  const std::size_t fewest = samples_for(1.0 - kConfidence);
   const bool enough = a.n >= fewest && b.n >= fewest;
   difference.interval = enough ? Interval{b.p5 / a.p95, b.p95 / a.p5} : Interval{kNaN, kNaN};
   Doubt found = missing_ratio(difference);

@@ -43,6 +43,8 @@ inline constexpr double kFalseVerdicts = 0.01;
 
 /// Fewest blocks of A and B together that can give a verdict on one of `rows`; even.
 std::size_t fewest_blocks(std::size_t rows = 1);
+/// Fewest samples of each side that can give a verdict on one of `rows`, without blocks.
+std::size_t fewest_samples(std::size_t rows = 1);
 
 /// Durations of one side in ns, and the conditions under which they were taken; -1 and 0 = unknown.
 struct TimeSamples {
@@ -105,6 +107,9 @@ struct TimeDifference {
   TimeDoubt doubt = TimeDoubt::None;
   std::size_t needed = 0;  // samples of each side, where there are too few; else 0
   std::string reason;      // a sentence: why it is ambiguous, or what the verdict is based on
+  /// In few words, what it takes beyond an interval that excludes 1: "p 0.021 > 0.01". Only where
+  /// that is why it is ambiguous.
+  std::string unmet;
   bool decided() const { return verdict == TimeVerdict::Faster || verdict == TimeVerdict::Slower; }
   /// Whether a verdict on a setting is possible at all.
   bool comparable() const {
@@ -112,8 +117,15 @@ struct TimeDifference {
   }
 };
 
+/// What sentences call the two.
+struct SideNames {
+  std::string_view a = "A";
+  std::string_view b = "B";
+};
+
 /// `rows` = how many differences are looked at together, this one included.
-TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b, std::size_t rows = 1);
+TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b, std::size_t rows = 1,
+                               const SideNames& names = {});
 
 /// Summary of samples that were not kept. Durations in ns.
 struct SampleSummary {

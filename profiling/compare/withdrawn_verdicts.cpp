@@ -21,6 +21,7 @@ void withdraw_verdict(const WorkDifference& difference, TimeDifference& time) {
   if (time.n_a == 0 || time.n_b == 0) return;
   time.verdict = difference.work ? TimeVerdict::DifferentWork : TimeVerdict::DifferentDevices;
   time.doubt = TimeDoubt::None;
+  time.unmet.clear();
   time.reason = difference.sentence;
 }
 
@@ -29,6 +30,7 @@ void withdraw_of_equals(TimeDifference& time) {
   if (!time.decided()) return;
   time.verdict = TimeVerdict::Ambiguous;
   time.doubt = TimeDoubt::SameSettings;
+  time.unmet = engine::name_of(time.doubt);
   time.reason =
       "Both runs have the same settings, so this is how the machine changed between them. " +
       time.reason;
@@ -37,9 +39,11 @@ void withdraw_of_equals(TimeDifference& time) {
 /// The launches of a kernel that runs once per expert are of other rows on the other side: the
 /// median launch says nothing, the sum of the stage does.
 void withdraw_of_other_rows(TimeDifference& time) {
-  if (!time.decided()) return;
-  time.verdict = TimeVerdict::Ambiguous;
+  if (time.n_a == 0 || time.n_b == 0) return;
+  // More samples would not help: undecided is another answer.
+  time.verdict = TimeVerdict::DifferentWork;
   time.doubt = TimeDoubt::OtherRows;
+  time.unmet.clear();
   time.reason =
       "A and B route other rows to their experts, so a launch of this kernel does other work on "
       "each side: its stage's sum can be compared, its median launch cannot.";

@@ -44,14 +44,14 @@ HeadlineFigure step_figure(const engine::RunResult& result, const Distribution& 
 
 HeadlineFigure throughput_figure(double flop, double step_ns) {
   const double per_second = flop / (step_ns * 1e-9);
-  const bool tera = per_second >= 1e11;
-  return {.name = "throughput",
-          .value = {three_digits(per_second * (tera ? 1e-12 : 1e-9)), tera ? "TFLOP/s" : "GFLOP/s",
-                    per_second, "FLOP/s"},
-          .label = "useful work",
-          .method = fmt::format("{:.4g} useful FLOP of one step (2·m·n·k over all experts and "
-                                "layers, padding not counted) divided by its median time",
-                                flop)};
+  const RateUnit unit = rate_unit(per_second);
+  return {
+      .name = "throughput",
+      .value = {three_digits(per_second / unit.flop_per_second), unit.name, per_second, "FLOP/s"},
+      .label = "useful work",
+      .method = fmt::format("{:.4g} useful FLOP of one step (2·m·n·k over all experts and "
+                            "layers, padding not counted) divided by its median time",
+                            flop)};
 }
 
 HeadlineFigure snr_figure(const engine::RunResult& result, const WorstExpert& worst) {

@@ -41,13 +41,17 @@ Quantity duration(double nanoseconds) {
 
 std::string duration_text(double nanoseconds) { return duration(nanoseconds).text(); }
 
+RateUnit rate_unit(double flop_per_second) {
+  if (flop_per_second >= 1e12) return {1e12, "TFLOP/s"};
+  if (flop_per_second >= 1e9) return {1e9, "GFLOP/s"};
+  return {};
+}
+
 Quantity flop_rate(double flop_per_second) {
   if (!std::isfinite(flop_per_second)) return {.figure = "n/a", .unit = ""};
-  if (flop_per_second >= 1e12)
-    return {four_digits(flop_per_second / 1e12), "TFLOP/s", flop_per_second, "FLOP/s"};
-  if (flop_per_second >= 1e9)
-    return {four_digits(flop_per_second / 1e9), "GFLOP/s", flop_per_second, "FLOP/s"};
-  return {four_digits(flop_per_second / 1e6), "MFLOP/s", flop_per_second, "FLOP/s"};
+  const RateUnit unit = rate_unit(flop_per_second);
+  return {four_digits(flop_per_second / unit.flop_per_second), unit.name, flop_per_second,
+          "FLOP/s"};
 }
 
 std::string number_text(double value) {

@@ -27,6 +27,12 @@ struct Quantity {
 
 Quantity duration(double nanoseconds);
 std::string duration_text(double nanoseconds);
+struct RateUnit {
+  double flop_per_second = 1e6;
+  const char* name = "MFLOP/s";
+};
+/// The unit of a rate of this size, wherever it is shown: "GFLOP/s" below 1e12.
+RateUnit rate_unit(double flop_per_second);
 /// Rate in FLOP/s with the prefix that fits.
 Quantity flop_rate(double flop_per_second);
 /// Four significant digits; infinities as words.

@@ -225,7 +225,7 @@ class RunWriter {
     }
     if (ceilings.products > 0) {
       document_.fact("ceiling",
-                     fmt::format("{:.1f} TFLOP/s: {}, {}", ceilings.product_flop_per_s / 1e12,
+                     fmt::format("{}: {}, {}", flop_rate(ceilings.product_flop_per_s).text(),
                                  ceilings.product, counted(ceilings.products, "sample")));
     } else if (!ceilings.product.empty()) {
       document_.fact("ceiling", "product " + ceilings.product);

@@ -36,18 +36,27 @@ Table iterations_table(const RecordedRun& run) {
           }};
 }
 
+/// By every method that the run has: sums of records per iteration, and launches of layer 0 that
+/// were stamped or had one expert only, of which no single samples are kept.
 Table expert_times_table(const RecordedRun& run) {
-  std::vector<Column> columns = {for_files("stage"), for_files("expert", Measure::Count)};
+  std::vector<Column> columns = {for_files("stage"), for_files("expert", Measure::Count),
+                                 for_files("method")};
   add_time_columns(columns);
   return {
       .name = "expert_times", .columns = std::move(columns), .rows = [&run](const RowSink& sink) {
         for (std::size_t stage = 0; stage < engine::kStageNames.size(); ++stage) {
           for (const ExpertTime& expert :
                expert_times(run.activity, static_cast<engine::Stage>(stage))) {
-            Row row{.cells = cells_of(engine::kStageNames[stage], expert.expert)};
+            Row row{.cells = cells_of(engine::kStageNames[stage], expert.expert,
+                                      engine::name_of(engine::ExpertMethod::Trace))};
             add_time_cells(row.cells, expert.time);
             sink(row);
           }
+        }
+        for (const engine::ExpertTiming& timing : run.result.measurements.experts) {
+          sink({.cells = cells_of(engine::stage_name(timing.stage), timing.expert,
+                                  engine::name_of(timing.method), timing.samples, timing.median_ns,
+                                  timing.p5_ns, timing.p95_ns, Cell(), Cell(), Cell())});
         }
       }};
 }

@@ -76,7 +76,7 @@ Table stages_table(const RecordedRun& run) {
   add_time_columns(columns);
   columns.insert(columns.end(),
                  {for_files("flop", Measure::Flop), column("bytes", Measure::Bytes),
-                  for_people("GB/s", Measure::Number), for_people("TFLOP/s", Measure::Number)});
+                  for_people("GB/s", Measure::Number), for_people("rate", Measure::FlopRate)});
   return {.name = "stage_times",
           .title = "The stages of one step; bytes and operations are counted, not measured:",
           .columns = std::move(columns),
@@ -89,7 +89,7 @@ Table stages_table(const RecordedRun& run) {
               row.cells.push_back(one.work ? Cell(one.work->flop) : Cell());
               row.cells.push_back(one.work ? Cell(one.work->bytes) : Cell());
               row.cells.push_back(rated ? Cell(one.work->bytes / ns) : Cell());
-              row.cells.push_back(rated ? amount(1e-3 * one.work->flop / ns) : Cell());
+              row.cells.push_back(rated ? amount(1e9 * one.work->flop / ns) : Cell());
               sink(row);
             }
           }};

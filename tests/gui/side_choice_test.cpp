@@ -23,21 +23,25 @@ TEST(SideChoice, FollowsTheLastTwoRunsUntilTheUserChooses) {
   SessionView view;
   SideChoice sides;
   view.runs = {run_of()};
+  view.live_runs = 1;
   sides.follow(view);
   EXPECT_FALSE(sides.ready());
   view.runs.push_back(run_of());
   view.runs.push_back(run_of());
+  view.live_runs = 3;
   sides.follow(view);
   EXPECT_EQ(sides.a().runs.front(), view.runs[1]);
   EXPECT_EQ(sides.b().runs.front(), view.runs[2]);
   sides.choose_a(sides.offered()[0]);
   sides.swap();
   view.runs.push_back(run_of());
+  view.live_runs = 4;
   sides.follow(view);
   EXPECT_EQ(sides.a().runs.front(), view.runs[2]);
   EXPECT_EQ(sides.b().runs.front(), view.runs[0]);
   // Its run leaves the list: the side stays, and is reported as no longer there.
   view.runs.erase(view.runs.begin());
+  view.live_runs = 3;
   sides.follow(view);
   EXPECT_EQ(sides.index_of(sides.b()), -1);
   EXPECT_EQ(sides.b().runs.size(), 1U);
@@ -70,6 +74,42 @@ TEST(SideChoice, BeginsWithTheRunOnScreenAndItsNeighbourOfTheSameWork) {
   EXPECT_EQ(others.b().runs.front(), view.runs[4]);
 }
 
+TEST(SideChoice, BackAmongOnesOwnRunsAChoiceAmongARecordingsEnds) {
+  SessionView view;
+  view.runs = {run_of(), run_of(), run_of(), run_of()};
+  view.live_runs = 2;
+  view.run_index = 3;
+  view.run = view.runs[3];
+  view.from_file = true;
+  SideChoice sides;
+  sides.follow(view);
+  sides.choose_a(sides.offered()[3]);
+  sides.choose_b(sides.offered()[2]);
+  view.from_file = false;
+  view.run_index = 1;
+  view.run = view.runs[1];
+  sides.follow(view);
+  EXPECT_EQ(sides.a().runs.front(), view.runs[0]);
+  EXPECT_EQ(sides.b().runs.front(), view.runs[1]);
+  // What has one of this window's runs stays.
+  view.from_file = true;
+  sides.follow(view);
+  sides.choose_b(sides.offered()[2]);
+  view.from_file = false;
+  sides.follow(view);
+  EXPECT_EQ(sides.b().runs.front(), view.runs[2]);
+  // A window that has measured nothing itself has nothing to compare.
+  SessionView empty;
+  empty.runs = {run_of(), run_of()};
+  empty.from_file = true;
+  SideChoice none;
+  none.follow(empty);
+  EXPECT_TRUE(none.ready());
+  empty.from_file = false;
+  none.follow(empty);
+  EXPECT_FALSE(none.ready());
+}
+
 TEST(SideChoice, LiveAndRecordedRunsAreBothOffered) {
   SessionView view;
   view.runs = {run_of(), run_of()};
@@ -91,6 +131,7 @@ TEST(SideChoice, ASecondRecordingBecomesB) {
   SessionView view;
   SideChoice sides;
   view.runs = {run_of(), run_of()};
+  view.live_runs = 2;
   sides.follow(view);
   view.second_runs = {run_of()};
   sides.follow(view);
@@ -131,6 +172,7 @@ TEST(SideChoice, EachSideIsNamedByItsOwnSettings) {
     run.request.recipe.scaling = label[0] == 'A' ? engine::Scaling::Mxfp8 : engine::Scaling::Nvfp4;
     view.runs.push_back(std::make_shared<const RecordedRun>(std::move(run)));
   }
+  view.live_runs = view.runs.size();
   SideChoice sides;
   sides.follow(view);
   EXPECT_NE(sides.a().title.find("MXFP8"), std::string::npos) << sides.a().title;
@@ -145,6 +187,7 @@ TEST(SideChoice, AFinishedMeasurementTakesBothPlacesOnce) {
   for (const char* label : {"A", "B", "B", "A"}) {
     view.runs.push_back(run_of({GroupKind::Interleaved, 77, position++, label}));
   }
+  view.live_runs = view.runs.size();
   view.batch.kind = GroupKind::Interleaved;
   view.batch.id = 77;
   view.batch.state = app::BatchState::Running;

@@ -267,6 +267,7 @@ class Run(CommandLine):
                  "doctor matrix has no option --replay (did you mean '--replays'?)"),
                 (("run", "x.npy"), "'x.npy' was not expected"),
                 (("run", "--recipe", "nvfp5"), "(did you mean 'nvfp4'?)"),
+                (("run", "--recipe", "fp8-tensor"), "(did you mean 'fp8-per-tensor'?)"),
                 (("run", "--preset", "Laptop smal"), "there is no preset 'Laptop smal' (did you mean 'Laptop small'?)"),
                 (("run", "--recipe", "bf16", "--scaling", "mxfp8"),
                  "--recipe.scaling was given 2 times (bf16, mxfp8); give it once"),

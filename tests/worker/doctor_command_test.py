@@ -92,6 +92,21 @@ class Visits(Doctor):
         self.assertTrue(subjects[2].startswith("run 3: "), subjects[2])
         self.assertTrue(subjects[12].startswith("visit 2: "), subjects[12])
 
+    def test_several_subjects_are_one_document_and_end_with_a_summary(self):
+        shipped = os.path.join(ASSETS, "sessions/h200_layer.session")
+        reports = json.loads(self.call(FINDINGS, shipped, "--json").stdout)
+        self.assertEqual(len(reports), 13)
+        faulty = [one["snapshot"]["subject"] for one in reports if one["findings"]]
+        summary = self.call(FINDINGS, shipped).stdout.rstrip().splitlines()[-1 - len(faulty):]
+        self.assertEqual(summary[0], f"13 subjects: {13 - len(faulty)} healthy, {len(faulty)} with findings")
+        self.assertEqual([line.strip() for line in summary[1:]], faulty)
+        two = json.loads(self.call(FINDINGS, "gallery", "--json", "scalar-baked", "missing-join").stdout)
+        self.assertEqual(len(two), 2)
+        listed = self.call(HEALTHY, "--list").stdout
+        self.assertRegex(listed, r"lazy-load-in-capture +15 +slow \(or hangs, refused\) +right")
+        gallery = self.call(HEALTHY, "gallery").stdout
+        self.assertEqual(gallery.count("A kernel is loaded during a capture (usually slow)"), 2)
+
     def test_a_recorded_proof_stays_proved(self):
         for session, code, rules in self.recordings_of_an_h200():
             report, found = self.findings_of(code, session)

@@ -109,7 +109,7 @@ class Export(CommandLine):
         self.ok("run", *CPU, *SMALL[:-1], 8, "--recipe", "fp8-block", "--routing.distribution", "zipf",
                 "--record", session)
         page = self.page_of(session)
-        for word in ("Expertscope: secret.session", "It has 1 run.", "FP8 block", "TFLOP/s", "Rows per expert",
+        for word in ("Expertscope: secret.session", "It has 1 run.", "FP8 block", "FLOP/s", "Rows per expert",
                      "X: magnitudes before", '"scaling": "fp8-block"', "SNR of Y, worst expert"):
             self.assertIn(word, page.text)
         self.assertNotRegex(page.text, r"\b0 (runs|comparisons|visits)")

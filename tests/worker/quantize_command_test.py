@@ -303,7 +303,8 @@ class Quantize(CommandLine):
         base = ["quantize", *CPU, "--input", self.path("x.npy"), *self.write_splits()]
         text = self.ok(*base)
         amax = float(np.abs(x).max())
-        self.assertRegex(text, rf"amax +{amax:.4g}\n")
+        row, column = np.unravel_index(np.abs(x).argmax(), x.shape)
+        self.assertRegex(text, rf"amax +{amax:.4g}, in column {column} of row {row}\n")
         for word in ("SNR", "saturated", "underflow", "FP8 block", "MXFP8", "NVFP4", "rowwise", "columnwise",
                      "Of NVFP4 columnwise they are counted after its Hadamard transform is undone"):
             self.assertIn(word, text)
@@ -311,6 +312,7 @@ class Quantize(CommandLine):
         chosen = json.loads(self.ok(*base, "--recipe", "mxfp8", "--direction", "rowwise", "--json"))
         self.assertEqual([(r["recipe"]["scaling"], r["columnwise"]) for r in chosen["reports"]], [("mxfp8", False)])
         self.assertAlmostEqual(chosen["amax"], amax, places=4)
+        self.assertEqual((chosen["amax_row"], chosen["amax_column"]), (row, column))
         text = self.ok(*base, "--recipe", "nvfp4", "--direction", "both", "--dump", self.path("out"))
         self.assertIn("Of NVFP4 columnwise they are counted after", text)
         self.assertNotIn("Hadamard", self.ok(*base, "--recipe", "nvfp4", "--dump", self.path("rowwise")))
@@ -319,12 +321,24 @@ class Quantize(CommandLine):
         np.save(self.path("x.npy"), np.zeros((64, 100), np.float32))
         for command in (["quantize"], ["quantize", "--dump", self.path("out")], ["compare"]):
             said = self.refused(1, command[0], *CPU, "--input", self.path("x.npy"), *command[1:])
-            self.assertIn(f"the last dimension of --input {self.path('x.npy')} is 100; it must be a multiple of 16", said)
+            self.assertIn(f"the last dimension of {self.path('x.npy')} is 100; it must be a multiple of 16", said)
             self.assertNotIn("shape.k", said)
             # A file cannot use another size.
             self.assertIn("at a time): pad the tensor with zeros, or cut it, and save it again", said)
             self.assertNotIn("use 112", said)
         self.assertIn("use 112", self.refused(1, "compare", *CPU, "--k", 100))
+
+    def test_a_tensor_of_three_dimensions_is_told_that_two_are_needed(self):
+        np.save(self.path("x3.npy"), np.zeros((4, 64, 512), np.float32))
+        for command in (["quantize"], ["compare"], ["run", "--activations.file.path"]):
+            self.assertIn("is [4, 64, 512] but activations need two dimensions",
+                          self.refused(1, command[0], *CPU, *command[1:], self.path("x3.npy")))
+
+    def test_an_option_that_was_not_typed_is_not_named(self):
+        for command in ("quantize", "compare"):
+            said = self.refused(1, command, *CPU, self.path("absent.npy"))
+            self.assertNotIn("--input", said)
+            self.assertIn("absent.npy cannot be opened", said)
 
     def test_a_size_that_is_not_the_files_is_refused(self):
         np.save(self.path("x.npy"), self.x())
@@ -332,8 +346,8 @@ class Quantize(CommandLine):
         for command in ("quantize", "compare"):
             base = [command, *CPU, "--input", self.path("x.npy")]
             said = self.refused(1, *base, "--rows", 100)
-            self.assertIn(f"--rows is 100, but the first dimension of --input {self.path('x.npy')} is {rows}; leave", said)
-            self.assertIn(f"--k is 64, but the last dimension of --input {self.path('x.npy')} is {columns}; leave",
+            self.assertIn(f"--rows is 100, but the first dimension of {self.path('x.npy')} is {rows}; leave", said)
+            self.assertIn(f"--k is 64, but the last dimension of {self.path('x.npy')} is {columns}; leave",
                           self.refused(1, *base, "--k", 64))
         self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--rows", rows, "--k", columns)
 

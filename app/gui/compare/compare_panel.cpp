@@ -173,8 +173,9 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
       {.id = "compare.verdict",
        .label = step.comparable() ? "B is" : "no verdict",
        .value = {std::string(engine::name_of(step.verdict)), ""},
-       .note = std::isfinite(step.control_ratio) ? fmt::format("p {:.2g}", step.block_p)
-                                                 : std::string(),
+       .note = !step.unmet.empty()                 ? step.unmet
+               : std::isfinite(step.control_ratio) ? fmt::format("p {:.2g}", step.block_p)
+                                                   : std::string(),
        .tooltip =
            step.reason + (std::isfinite(step.control_ratio)
                               ? "\np: how probable it is that equal settings order the blocks of A "

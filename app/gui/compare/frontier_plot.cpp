@@ -132,7 +132,10 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   const SweepPoint& point = made_.points[row];
   lines.push_back({"click", "make it A or B"});
   std::string title = made_.names[row];
-  if (point.doubt) title += "\n" + doubt_words(point, made_.names[point.doubt->other]);
+  if (point.doubt) {
+    title +=
+        "\n" + doubt_words(made_.points, row, made_.names[row], made_.names[point.doubt->other]);
+  }
   plot::read_out(context, title, lines);
 }
 

@@ -65,7 +65,7 @@ void FrontierView::plan(const PanelContext& context) {
   planned_ = true;
   planned_for_ = view.requested;
   planned_axes_ = std::move(wanted);
-  runnable_ = 0;
+  iterations_ = {};
   refusals_.clear();
   plan_error_.clear();
   auto plan = plan_in_window({.base = planned_for_, .axes = planned_axes_}, *view.hello);
@@ -74,15 +74,13 @@ void FrontierView::plan(const PanelContext& context) {
     return;
   }
   const std::vector<PlannedRun> runs = std::move(plan).value();
+  iterations_ = iterations_of(runs);
   std::vector<const engine::RunRequest*> requests;
   for (const PlannedRun& run : runs) requests.push_back(&run.request);
   planned_names_ = sweep_names(requests);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].refused.empty()) {
-      ++runnable_;
-    } else {
-      refusals_.push_back({.run = planned_names_[i], .reason = runs[i].refused});
-    }
+    if (runs[i].refused.empty()) continue;
+    refusals_.push_back({.run = planned_names_[i], .reason = runs[i].refused});
   }
 }
 
@@ -222,7 +220,8 @@ FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& s
     rows[i].full_name = made.names[i];
     if (!point.unmeasured.empty()) rows[i].full_name += "\n" + point.unmeasured;
     if (point.doubt) {
-      rows[i].full_name += "\n" + profiling::doubt_words(point, made.names[point.doubt->other]);
+      rows[i].full_name += "\n" + profiling::doubt_words(made.points, i, made.names[i],
+                                                         made.names[point.doubt->other]);
     }
   }
   made.table =
@@ -235,7 +234,7 @@ std::string FrontierView::refusal(const engine::RunRequest& request) const {
   if (!planned_) return "The worker has not reported yet what it can do";
   if (std::string unread = numbers_.error(request); !unread.empty()) return unread;
   if (!plan_error_.empty()) return plan_error_;
-  if (runnable_ > 0) return {};
+  if (iterations_.points > 0) return {};
   return refusals_.empty() ? "There is nothing to run"
                            : refusals_.front().run + ": " + refusals_.front().reason;
 }
@@ -301,12 +300,20 @@ TextLine FrontierView::plan_line(const PanelContext& context) const {
   } else if (batch.kind == profiling::GroupKind::Sweep && !batch.error.empty()) {
     line.text = batch.error;
   } else if (planned_) {
-    line.color = theme.colors.dim_text;
-    line.text = fmt::format("{} runs", runnable_);
+    const bool few = iterations_.too_few();
+    line.color = few ? theme.colors.warn : theme.colors.dim_text;
+    line.text = fmt::format("{} runs", iterations_.points);
+    if (few) {
+      line.text += fmt::format(" of {} iterations: too few to decide, set {}", iterations_.fewest,
+                               iterations_.needed);
+    } else if (iterations_.points > 0) {
+      line.text += fmt::format(" of {} iterations", iterations_.fewest);
+    }
     if (!refusals_.empty()) line.text += ", " + refused_text(refusals_);
     for (const Refusal& refusal : refusals_) {
       line.tooltip += refusal.run + ": " + refusal.reason + "\n";
     }
+    if (iterations_.points > 1) line.tooltip += iterations_.words() + "\n";
   }
   return line;
 }

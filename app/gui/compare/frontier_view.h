@@ -101,7 +101,7 @@ class FrontierView {
   engine::RunRequest planned_for_;
   SweepAxes planned_axes_;
   bool planned_ = false;
-  std::size_t runnable_ = 0;
+  SweepIterations iterations_;
   std::vector<Refusal> refusals_;
   std::string plan_error_;  // why there is no plan
   std::vector<std::string> planned_names_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -17,14 +18,20 @@ namespace app {
 namespace {
 
 /// The run on screen and its nearest neighbour of the same work, of this window or of the recording
-/// as the run itself, in the order of the list; else the last two runs.
-std::pair<std::size_t, std::size_t> telling_pair(const SessionView& view) {
+/// as the run itself, in the order of the list; else the last two of these. A run that is alone
+/// there stands beside one of the others if it is next to the end of the list.
+std::optional<std::pair<std::size_t, std::size_t>> telling_pair(const SessionView& view) {
   const std::size_t count = view.runs.size();
-  const std::pair last_two(count - 2, count - 1);
-  if (view.run == nullptr || view.run_index >= count) return last_two;
-  const bool file = view.run_index >= view.live_runs;
-  const std::size_t begin = file ? view.live_runs : 0;
-  const std::size_t end = file ? count : view.live_runs;
+  const std::size_t begin = view.from_file ? view.live_runs : 0;
+  const std::size_t end = view.from_file ? count : view.live_runs;
+  const std::pair last_two(end - 2, end - 1);
+  if (view.run == nullptr || view.run_index < begin || view.run_index >= end) {
+    return end >= begin + 2 ? std::optional(last_two) : std::nullopt;
+  }
+  if (end < begin + 2) {
+    if (count < 2 || view.run_index + 2 < count) return std::nullopt;
+    return std::pair(count - 2, count - 1);
+  }
   const std::string work = profiling::work_text(*view.run);
   constexpr std::size_t kReach = 200;  // further away are many others
   const auto same = [&](std::size_t index) {
@@ -33,8 +40,10 @@ std::pair<std::size_t, std::size_t> telling_pair(const SessionView& view) {
   for (std::size_t away = 1; away < kReach; ++away) {
     const bool before = view.run_index >= begin + away;
     const bool after = view.run_index + away < end;
-    if (before && same(view.run_index - away)) return {view.run_index - away, view.run_index};
-    if (after && same(view.run_index + away)) return {view.run_index, view.run_index + away};
+    if (before && same(view.run_index - away))
+      return std::pair(view.run_index - away, view.run_index);
+    if (after && same(view.run_index + away))
+      return std::pair(view.run_index, view.run_index + away);
     if (!before && !after) break;
   }
   return last_two;
@@ -42,6 +51,18 @@ std::pair<std::size_t, std::size_t> telling_pair(const SessionView& view) {
 
 const void* last_of(const profiling::RunList& runs) {
   return runs.empty() ? nullptr : runs.back().get();
+}
+
+bool has_any(std::span<const std::shared_ptr<const profiling::RecordedRun>> runs,
+             const CompareSide& side) {
+  return std::ranges::any_of(
+      side.runs, [&](const auto& run) { return std::ranges::find(runs, run) != runs.end(); });
+}
+bool is_live(const SessionView& view, const CompareSide& side) {
+  return has_any(std::span(view.runs).first(view.live_runs), side);
+}
+bool is_second(const SessionView& view, const CompareSide& side) {
+  return has_any(view.second_runs, side);
 }
 
 /// Title of a run that need not be in a list.
@@ -132,11 +153,16 @@ void SideChoice::follow(const SessionView& view) {
       if (a_.runs.empty() && !view.runs.empty()) a_ = side_of(view.runs.back());
       b_ = side_of(view.second_runs.front());
       chosen_ = true;
-    } else if (!chosen_ && view.runs.size() >= 2) {
-      const auto [a, b] = telling_pair(view);
-      a_ = side_of(view.runs[a]);
-      b_ = side_of(view.runs[b]);
+    } else if (!chosen_) {
+      pick(view);
     }
+  }
+  const bool back = from_file_ && !view.from_file;
+  from_file_ = view.from_file;
+  if (back && !is_live(view, a_) && !is_live(view, b_) && !is_second(view, a_) &&
+      !is_second(view, b_)) {
+    chosen_ = false;
+    pick(view);
   }
   const BatchStatus& batch = view.batch;
   if (batch.kind != profiling::GroupKind::Interleaved || batch.state == BatchState::Running ||
@@ -155,6 +181,12 @@ void SideChoice::follow(const SessionView& view) {
   a_.title = title_of(*a_.runs.front());
   b_.title = title_of(*b_.runs.front());
   chosen_ = true;
+}
+
+void SideChoice::pick(const SessionView& view) {
+  const auto pair = telling_pair(view);
+  a_ = pair ? side_of(view.runs[pair->first]) : CompareSide{};
+  b_ = pair ? side_of(view.runs[pair->second]) : CompareSide{};
 }
 
 int SideChoice::index_of(const CompareSide& side) const {

@@ -25,7 +25,8 @@ class SideChoice {
  public:
   /// Updates the offered sides; cheap when nothing changed. Until the user chooses, A and B are the
   /// last two runs, a second recording is compared with the run on screen, and a finished
-  /// interleaved measurement takes both places.
+  /// interleaved measurement takes both places. A choice among a recording's runs ends when this
+  /// window's runs are shown again.
   void follow(const SessionView& view);
 
   const std::vector<CompareSide>& offered() const { return offered_; }
@@ -43,6 +44,8 @@ class SideChoice {
 
  private:
   void list(const SessionView& view);
+  /// What is compared until the user chooses; nothing if that would not include what is on screen.
+  void pick(const SessionView& view);
 
   std::vector<CompareSide> offered_;
   std::vector<std::string> titles_;
@@ -55,6 +58,7 @@ class SideChoice {
   const void* last_run_ = nullptr;
   const void* last_second_ = nullptr;
   std::int64_t taken_batch_ = 0;
+  bool from_file_ = false;  // whether a recording was on screen
 };
 
 }  // namespace app

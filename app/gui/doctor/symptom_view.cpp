@@ -40,7 +40,7 @@ bool draw_question(const PanelContext& context, std::size_t number,
   const ImVec2 at(entry.at.x + pad, entry.at.y + pad);
   draw_shown(draw, body, at, theme.colors.text, *lead.question, wrap);
   plot::draw_text(draw, label, ImVec2(at.x, at.y + words), theme.colors.accent,
-                  plot::fitted(label, lead.hazard->title, wrap));
+                  plot::fitted(label, title_of(lead), wrap));
   controls::record(context, fmt::format("doctor.question.{}", number).c_str(),
                    lead.question->c_str(), "option", lead.hazard->id, entry.at, entry.end());
   return clicked;
@@ -83,7 +83,7 @@ CardSpec SymptomView::card(const PanelContext& context, ExamineBar& bar) {
               [symptom] {
                 std::string text = fmt::format("{}\n", words_of(symptom));
                 for (const profiling::SymptomLead& lead : profiling::leads_of(symptom)) {
-                  text += fmt::format("{} {}\n", *lead.question, lead.hazard->title);
+                  text += fmt::format("{} {}\n", *lead.question, title_of(lead));
                 }
                 return text;
               },

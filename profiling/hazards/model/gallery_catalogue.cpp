@@ -1,7 +1,11 @@
 #include "profiling/hazards/model/gallery_catalogue.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
+
+#include "profiling/hazards/model/names.h"
 
 namespace profiling {
 namespace {
@@ -353,10 +357,31 @@ std::vector<SymptomLead> leads_of(Symptom symptom) {
   std::vector<SymptomLead> leads;
   for (const HazardCase& hazard : hazard_cases()) {
     for (const HazardSign& sign : hazard.signs) {
-      if (sign.symptom == symptom) leads.push_back({.hazard = &hazard, .question = &sign.question});
+      if (sign.symptom != symptom) continue;
+      leads.push_back({.hazard = &hazard,
+                       .question = &sign.question,
+                       .usual = sign.symptom == hazard.signs.front().symptom});
     }
   }
   return leads;
+}
+
+std::string title_of(const SymptomLead& lead) {
+  if (lead.usual) return lead.hazard->title;
+  return fmt::format("{} (usually {})", lead.hazard->title,
+                     name_of(lead.hazard->signs.front().symptom));
+}
+
+std::string symptoms_of(const HazardCase& hazard) {
+  std::string text(name_of(hazard.signs.front().symptom));
+  const char* separator = " (or ";
+  for (std::size_t i = 1; i < hazard.signs.size(); ++i) {
+    const std::string_view other = name_of(hazard.signs[i].symptom);
+    if (text.find(other) != std::string::npos) continue;
+    text += fmt::format("{}{}", separator, other);
+    separator = ", ";
+  }
+  return text.find(" (or ") == std::string::npos ? text : text + ")";
 }
 
 std::string subject_title(const GallerySubject& subject) {

@@ -51,7 +51,12 @@ std::string_view words_of(Symptom symptom);
 struct SymptomLead {
   const HazardCase* hazard = nullptr;
   const std::string* question = nullptr;
+  bool usual = true;  // of the case's symptoms, the one that it mostly has
 };
+/// The case's title, and its usual symptom where the lead is from another.
+std::string title_of(const SymptomLead& lead);
+/// "slow (or hangs, refused)".
+std::string symptoms_of(const HazardCase& hazard);
 /// In the order of the catalogue. A case that can look different is led to from several symptoms.
 std::vector<SymptomLead> leads_of(Symptom symptom);
 

@@ -5,8 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+
+#include "engine/model/projections.h"
+#include "profiling/compare/comparison_tables.h"
+#include "profiling/document/text.h"
 
 namespace {
 
@@ -100,8 +106,37 @@ TEST(CompareRuns, LaunchesOfOtherRowsAreNotCompared) {
   const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
   // Two launches per iteration against one.
   EXPECT_EQ(comparison.kernels[0].time.doubt, profiling::TimeDoubt::OtherRows);
+  EXPECT_EQ(comparison.kernels[0].time.verdict, TimeVerdict::DifferentWork);
+  const std::string shown = profiling::text_of(profiling::time_differences_table(comparison));
+  EXPECT_THAT(shown, testing::HasSubstr("other work"));
   EXPECT_EQ(comparison.kernels[1].time.verdict, TimeVerdict::Slower) << "one for all experts";
   EXPECT_EQ(comparison.stages[1].time.verdict, TimeVerdict::Slower);
+}
+
+TEST(CompareRuns, WorkOfStepsOfTwoKindsIsCalledAsInItsOwnRun) {
+  RecordedRun linear = run_of(1.0, false);
+  RecordedRun layer = run_of(2.0, false);
+  layer.result.effective.step = engine::StepKind::ExpertLayer;
+  const auto tensors = [](engine::Projection projection) {
+    return engine::written(engine::tensors_of(engine::StepKind::ExpertLayer, projection).y);
+  };
+  bool up = false;
+  for (ActivityRecord& record : layer.activity.records) {
+    if (record.stage != Stage::Fprop) continue;
+    up = !up;
+    record.writes = tensors(up ? engine::Projection::Up : engine::Projection::Down);
+  }
+  for (ActivityRecord& record : linear.activity.records) {
+    if (record.stage == Stage::Fprop) record.writes = engine::written(engine::StepTensor::Y);
+  }
+  const RunComparison comparison = compare_runs({&linear}, {&layer}, engine::Product::Fprop);
+  std::set<std::string> names;
+  for (const profiling::KernelRow& row : comparison.kernels) {
+    EXPECT_TRUE(names.insert(row.operation + row.name).second) << row.operation << row.name;
+  }
+  EXPECT_TRUE(std::ranges::any_of(names, [](const std::string& name) {
+    return name.find("fprop up") != std::string::npos;
+  })) << testing::PrintToString(names);
 }
 
 TEST(CompareRuns, SaysWhyThereIsNoTimePerExpert) {

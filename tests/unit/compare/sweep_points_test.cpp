@@ -19,8 +19,10 @@ using profiling::GroupKind;
 using profiling::RecordedRun;
 using profiling::SnrChoice;
 using profiling::SweepPoint;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::nan("");
@@ -83,9 +85,10 @@ TEST(SweepPoints, ADifferenceThatMayBeNoiseIsNoFrontier) {
               ElementsAre(FrontierPlace::On, FrontierPlace::Undecided, FrontierPlace::On));
   ASSERT_TRUE(points[1].doubt);
   EXPECT_EQ(points[1].doubt->other, 0U);
-  EXPECT_THAT(doubt_words(points[1], "BF16"),
-              HasSubstr("BF16 is at least as accurate and may be as fast"));
-  EXPECT_THAT(doubt_words(points[1], "BF16"), HasSubstr("contains 1"));
+  EXPECT_THAT(doubt_words(points, 1, "FP8", "BF16"),
+              HasSubstr("BF16 is at least as accurate as FP8 and took 1.020 of its time (100 ns "
+                        "against 98 ns, medians)"));
+  EXPECT_THAT(doubt_words(points, 1, "FP8", "BF16"), HasSubstr("contains 1"));
   // The same difference, with less noise.
   points = {point(kInfinity, 100, 0.005), point(30, 98, 0.005), point(20, 50)};
   EXPECT_THAT(places(points), testing::Each(FrontierPlace::On));
@@ -104,11 +107,21 @@ TEST(SweepPoints, NoPointIsPushedOffByNoise) {
 TEST(SweepPoints, FewSamplesAndOtherClocksDecideNothing) {
   std::vector<SweepPoint> points = {point(40, 200, 0.01, 5), point(30, 100, 0.01, 5)};
   EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::Undecided));
+  // A fifth of the time and more accurate: what is missing is samples, and both have names.
+  points = {point(40, 20, 0.01, 8), point(30, 100, 0.01, 8)};
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::Undecided));
+  EXPECT_THAT(doubt_words(points, 1, "NVFP4", "BF16"),
+              AllOf(HasSubstr("BF16 is at least as accurate as NVFP4 and took 0.200 of its time"),
+                    HasSubstr("too few"), Not(HasSubstr("as fast")), Not(HasSubstr(" A "))));
   points = {point(40, 110), point(30, 100)};
+  points[0].label = "slower one";
+  points[1].label = "faster one";
   points[0].samples.sm_clock_mhz = 1500;
   points[1].samples.sm_clock_mhz = 1980;
   EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::Undecided));
-  EXPECT_THAT(points[1].doubt->reason, HasSubstr("SM clock"));
+  EXPECT_THAT(points[1].doubt->reason,
+              AllOf(HasSubstr("SM clock"),
+                    HasSubstr("1980 MHz for faster one and 1500 MHz for slower one")));
 }
 
 TEST(SweepPoints, OfTwoEquallyAccurateOnesTheSlowerIsOffUnlessTheyAreEqual) {

@@ -8,6 +8,9 @@
 #include <numeric>
 #include <random>
 
+#include "profiling/compare/comparison_tables.h"
+#include "profiling/document/text.h"
+
 namespace {
 
 using profiling::median_interval;
@@ -194,6 +197,13 @@ TEST(TimeDifference, BlocksMustNotOverlap) {
   const TimeDifference mixed = time_difference(a, blocks({900, 1050, 890, 905, 895}, 200, 20));
   EXPECT_EQ(mixed.verdict, TimeVerdict::Ambiguous);
   EXPECT_THAT(mixed.reason, HasSubstr("overlap"));
+  EXPECT_EQ(mixed.unmet, "p 0.15 > 0.01") << "beside an interval that excludes 1";
+  EXPECT_FALSE(mixed.interval.contains(1.0));
+  profiling::RunComparison comparison;
+  comparison.step = mixed;
+  EXPECT_THAT(profiling::text_of(profiling::time_differences_table(comparison)),
+              HasSubstr("ambiguous: p 0.15 > 0.01"));
+  EXPECT_EQ(apart.unmet, "");
   EXPECT_THAT(
       time_difference(blocks({1000, 1010, 990, 1005}, 50, 10), blocks({900, 910, 890, 905}, 50, 20))
           .reason,

@@ -223,6 +223,12 @@ TEST(Headline, LeavesOutWhatWasNotMeasured) {
   EXPECT_EQ(figures[0].value.text(), "1.00 ms");
   EXPECT_EQ(figures[0].label, "step, median of 10 · ±1 %");
   EXPECT_EQ(figures[1].value.text(), "2.00 TFLOP/s");
+  // The unit is the roofline's and the tables', whatever its size.
+  result.flop = 1.03e8;
+  EXPECT_EQ(
+      headline_of(result, {.n = 10, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, "")[1].value.text(),
+      "103 GFLOP/s");
+  EXPECT_EQ(flop_rate(1.03e11).text(), "103.0 GFLOP/s");
 }
 
 }  // namespace

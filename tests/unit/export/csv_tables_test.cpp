@@ -51,6 +51,34 @@ std::string at(const std::vector<std::vector<std::string>>& table, std::size_t r
   return "no column " + column;
 }
 
+TEST_F(Export, ExpertTimesHaveEveryMethodOfEveryRun) {
+  auto session = two_runs();
+  session.runs[0].result.measurements.experts = {
+      {.method = engine::ExpertMethod::Stamps,
+       .stage = engine::Stage::Quantize,
+       .expert = 3,
+       .samples = 16,
+       .median_ns = 11120,
+       .p5_ns = 11000,
+       .p95_ns = 12000},
+      {.method = engine::ExpertMethod::Isolated, .expert = 1, .samples = 4, .median_ns = 900}};
+  ASSERT_TRUE(export_csv(session, folder_.string()).ok());
+  const auto times = read_csv(folder_ / "expert_times.csv");
+  std::vector<std::string> methods;
+  for (std::size_t row = 1; row < times.size(); ++row) {
+    methods.push_back(at(times, row, "run") + " " + at(times, row, "method"));
+    if (at(times, row, "method") != "stamps") continue;
+    EXPECT_EQ(at(times, row, "stage"), "quantize");
+    EXPECT_EQ(at(times, row, "expert"), "3");
+    EXPECT_EQ(at(times, row, "n"), "16");
+    EXPECT_EQ(at(times, row, "median_ns"), "11120");
+    EXPECT_EQ(at(times, row, "p5_ns"), "11000");
+    EXPECT_EQ(at(times, row, "p95_ns"), "12000");
+    EXPECT_EQ(at(times, row, "sum_ns"), "") << "single samples are not kept";
+  }
+  EXPECT_THAT(methods, testing::IsSupersetOf({"1 trace", "1 stamps", "1 isolated", "2 trace"}));
+}
+
 TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   const fs::path folder = folder_ / "made" / "for it";
   auto session = two_runs();

@@ -88,6 +88,11 @@ TEST(GalleryCatalogue, EverySymptomLeadsToItsCases) {
     }
   }
   EXPECT_EQ(reached.size(), hazard_cases().size());
+  const HazardCase& lazy = *find_hazard_case("lazy-load-in-capture");
+  EXPECT_EQ(symptoms_of(lazy), "slow (or hangs, refused)");
+  for (const SymptomLead& lead : leads_of(Symptom::Hangs)) {
+    EXPECT_EQ(title_of(lead) == lead.hazard->title, lead.hazard != &lazy) << title_of(lead);
+  }
   std::size_t signs = 0;
   for (const HazardCase& hazard : hazard_cases()) signs += hazard.signs.size();
   EXPECT_EQ(leads, signs);

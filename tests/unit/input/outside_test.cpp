@@ -171,6 +171,10 @@ TEST(Words, ATypoOrAPartIsSuggested) {
             " (did you mean 'routing.distribution' or 'routing.path'?)");
   EXPECT_EQ(suggestion("rnu", {"open", "run", "ab"}), " (did you mean 'run'?)") << "exchanged";
   EXPECT_EQ(suggestion("pert", words), "") << "no whole word";
+  const std::vector<std::string> recipes{"bf16", "fp8-per-tensor", "fp8-block", "mxfp8"};
+  EXPECT_EQ(suggestion("fp8-tensor", recipes), " (did you mean 'fp8-per-tensor'?)");
+  EXPECT_EQ(suggestion("FP8 tensor", recipes), " (did you mean 'fp8-per-tensor'?)");
+  EXPECT_EQ(suggestion("fp8-row", recipes), "");
   EXPECT_EQ(suggestion("", words), "");
   EXPECT_EQ(suggestion("-", words), "");
 }

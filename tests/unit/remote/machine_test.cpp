@@ -1,5 +1,6 @@
 // What a machine says about itself, and which machines a worker is sent to.
 #include "app/remote/machine.h"
+#include "app/remote/remote_script.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,4 +88,12 @@ TEST(Machine, RefusalsNameWhatItHas) {
 }
 
 }  // namespace
+/// ssh ends its lines with \r\n.
+TEST(RemoteScript, TheLastLineHasNoEndOfALine) {
+  EXPECT_EQ(last_line("a\r\nName or service not known\r\n", ""), "Name or service not known");
+  EXPECT_EQ(last_line("one\ntwo\n\n", ""), "two");
+  EXPECT_EQ(last_line("\r\n", "nothing"), "nothing");
+  EXPECT_EQ(last_line("one", ""), "one");
+}
+
 }  // namespace app

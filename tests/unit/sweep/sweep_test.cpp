@@ -9,6 +9,7 @@
 
 #include "app/sweep/batch.h"
 #include "app/sweep/plan.h"
+#include "profiling/compare/time_difference.h"
 
 namespace {
 
@@ -71,6 +72,36 @@ TEST(SweepPlan, IsEveryCombinationOnce) {
                                         "fp8-block, FP32 scales", "mxfp8"));
   EXPECT_FALSE(plan[2].request.recipe.pow2_scales);
   for (const PlannedRun& run : plan) EXPECT_EQ(run.refused, "");
+}
+
+TEST(SweepPlan, TakesTheIterationsThatItsOwnVerdictNeeds) {
+  const app::SweepAxes all = {.recipes = app::all_scalings(), .pow2 = true};
+  std::vector<PlannedRun> plan = plan_of({}, all, cpu_only());
+  const app::SweepIterations by_default = app::iterations_of(plan);
+  EXPECT_EQ(by_default.needed, profiling::fewest_samples(plan.size()));
+  EXPECT_GT(by_default.needed, 10U) << "more than a single run's default";
+  // One cold start must not leave every point undecided, as it would with the fewest.
+  const double wrong = profiling::kFalseVerdicts / static_cast<double>(by_default.points);
+  EXPECT_EQ(engine::median_interval_rank(by_default.needed, wrong / 2.0), 1U);
+  EXPECT_EQ(engine::median_interval_rank(by_default.fewest, wrong / 2.0), 3U);
+  EXPECT_FALSE(by_default.too_few());
+  // What the user chose stays, and is called too few.
+  app::SweepAxes chosen = all;
+  chosen.iterations_chosen = true;
+  EXPECT_EQ(app::iterations_of(plan_of({}, chosen, cpu_only())).fewest, 10U);
+  engine::RunRequest few;
+  few.launch.iterations = 5;
+  plan = plan_of(few, all, cpu_only());
+  EXPECT_EQ(plan.front().request.launch.iterations, 5);
+  EXPECT_TRUE(app::iterations_of(plan).too_few());
+  EXPECT_THAT(app::iterations_of(plan).words(), HasSubstr("5 iterations of each run are too few"));
+  EXPECT_EQ(plan_of({}, {.numbers = {axis("launch.iterations", "3,10")}}, cpu_only())
+                .front()
+                .request.launch.iterations,
+            3);
+  // One point is compared with none; a refused one takes no part.
+  EXPECT_EQ(app::iterations_of(plan_of({}, {}, cpu_only())).fewest, 10U);
+  EXPECT_EQ(app::iterations_of(three()).points, 2U);
 }
 
 TEST(SweepPlan, VariesTheScalesOfTheDownProjectionToo) {
