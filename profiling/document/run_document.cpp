@@ -242,19 +242,29 @@ class RunWriter {
   void power() {
     const std::vector<engine::Iteration>& iterations = result_.iterations;
     if (run_.power.samples.empty() || iterations.empty()) return;
-    const TimeSpan timed{.begin_ns = 0,
-                         .end_ns = iterations.back().start_ns + iterations.back().duration_ns};
+    const TimeSpan timed = timed_span(iterations);
     const PowerSummary power = summarize_power(run_.power.samples, {&timed, 1});
-    document_.fact(
-        "power",
+    const std::string reasons = clock_reason_names(power.clock_reasons);
+    std::string text =
         power.samples == 0
             ? fmt::format("no reading fell into the timed iterations ({:.1f} ms)",
                           static_cast<double>(timed.end_ns) / 1e6)
             : fmt::format(
-                  "{:.0f} MHz (lowest {}), {:.0f} W (highest {:.0f}), {} C, {} readings; {}",
+                  "{:.0f} MHz (lowest {}), {:.0f} W (highest {:.0f}), {} C, {} readings in "
+                  "the timed iterations{}{}",
                   power.sm_clock_mhz, power.sm_clock_min_mhz, power.power_w, power.power_max_w,
-                  power.temperature_max_c, count_text(power.samples),
-                  clock_reason_names(power.clock_reasons)));
+                  power.temperature_max_c, count_text(power.samples), reasons.empty() ? "" : "; ",
+                  reasons);
+    // The window's curve and the CSV have these too.
+    const std::size_t all = run_.power.samples.size();
+    if (all > static_cast<std::size_t>(power.samples)) {
+      const TimeSpan whole{.begin_ns = run_.power.samples.front().time_ns,
+                           .end_ns = run_.power.samples.back().time_ns};
+      const PowerSummary run = summarize_power(run_.power.samples, {&whole, 1});
+      text += fmt::format("; whole run: {} readings", count_text(all));
+      if (run.power_max_w >= 0) text += fmt::format(", highest {:.0f} W", run.power_max_w);
+    }
+    document_.fact("power", text);
   }
 
   void graphs() {

@@ -2,6 +2,7 @@
 import csv
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -46,6 +47,7 @@ def test_clock_and_power_share_the_axis_of_the_timeline(recording):
     power = fields(recording.control("performance.power"))
     assert (power["samples"], power["max_mhz"], power["max_w"]) == ("40", "1980", "688")
     assert power["limits"].startswith("throttled: "), "the band at the foot has a name"
+    assert re.fullmatch(r"power, highest \d+ W in the timed iterations, 688 W in the whole run", power["label"])
     before = fields(recording.control("performance.timeline"))
     x, y = recording.centre("performance.power")
     recording.xdotool("mousemove", x, y, "click", 4, "click", 4)

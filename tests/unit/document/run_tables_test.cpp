@@ -122,9 +122,24 @@ TEST(Roofline, OfSomePointsHasOnlyTheirRows) {
 TEST(Power, OfOneSampleHasOnlyItsRow) {
   const std::vector<PowerSample> samples = {{.time_ns = 10, .sm_clock_mhz = 1500},
                                             {.time_ns = 20, .sm_clock_mhz = 1800}};
-  const Table last = power_table({&samples.back(), 1});
+  const std::vector<engine::Iteration> iterations = {{.start_ns = 0, .duration_ns = 15}};
+  const Table last = power_table({&samples.back(), 1}, iterations);
   ASSERT_EQ(all_rows(last).size(), 1U);
-  EXPECT_EQ(csv_text(last), csv_row(power_table(samples), 1));
+  EXPECT_EQ(csv_text(last), csv_row(power_table(samples, iterations), 1));
+}
+
+TEST(Power, EachSampleSaysWhetherItIsInTheTimedIterations) {
+  const std::vector<PowerSample> samples = {{.time_ns = -5}, {.time_ns = 10}, {.time_ns = 20}};
+  const std::vector<engine::Iteration> iterations = {{.start_ns = 0, .duration_ns = 5},
+                                                     {.start_ns = 5, .duration_ns = 10}};
+  const Table table = power_table(samples, iterations);
+  const std::size_t timed = table.columns.size() - 1;
+  ASSERT_EQ(table.columns[timed].key, "timed");
+  std::vector<std::string> cells;
+  for (const Row& row : all_rows(table)) {
+    cells.push_back(shown(table.columns[timed], row.cells[timed]));
+  }
+  EXPECT_EQ(cells, (std::vector<std::string>{"no", "yes", "no"}));
 }
 
 TEST(ReadOuts, TheColumnsThatAreColouredHaveTheirKeys) {
@@ -134,7 +149,8 @@ TEST(ReadOuts, TheColumnsThatAreColouredHaveTheirKeys) {
   for (const char* key : {"flop_per_s", "of_copy", "of_product"}) {
     EXPECT_TRUE(has(roofline_table({}, {}), key)) << key;
   }
-  for (const char* key : {"power_w", "sm_clock_mhz"}) EXPECT_TRUE(has(power_table({}), key)) << key;
+  for (const char* key : {"power_w", "sm_clock_mhz"})
+    EXPECT_TRUE(has(power_table({}, {}), key)) << key;
 }
 
 TEST(RunTables, ColumnsAreTheSameForEveryRun) {
