@@ -15,6 +15,7 @@
 #include "profiling/document/channel_words.h"
 #include "profiling/document/headline.h"
 #include "profiling/document/iteration_words.h"
+#include "profiling/document/power_words.h"
 #include "profiling/document/quantity.h"
 #include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
@@ -242,29 +243,7 @@ class RunWriter {
   void power() {
     const std::vector<engine::Iteration>& iterations = result_.iterations;
     if (run_.power.samples.empty() || iterations.empty()) return;
-    const TimeSpan timed = timed_span(iterations);
-    const PowerSummary power = summarize_power(run_.power.samples, {&timed, 1});
-    const std::string reasons = clock_reason_names(power.clock_reasons);
-    std::string text =
-        power.samples == 0
-            ? fmt::format("no reading fell into the timed iterations ({:.1f} ms)",
-                          static_cast<double>(timed.end_ns) / 1e6)
-            : fmt::format(
-                  "{:.0f} MHz (lowest {}), {:.0f} W (highest {:.0f}), {} C, {} readings in "
-                  "the timed iterations{}{}",
-                  power.sm_clock_mhz, power.sm_clock_min_mhz, power.power_w, power.power_max_w,
-                  power.temperature_max_c, count_text(power.samples), reasons.empty() ? "" : "; ",
-                  reasons);
-    // The window's curve and the CSV have these too.
-    const std::size_t all = run_.power.samples.size();
-    if (all > static_cast<std::size_t>(power.samples)) {
-      const TimeSpan whole{.begin_ns = run_.power.samples.front().time_ns,
-                           .end_ns = run_.power.samples.back().time_ns};
-      const PowerSummary run = summarize_power(run_.power.samples, {&whole, 1});
-      text += fmt::format("; whole run: {} readings", count_text(all));
-      if (run.power_max_w >= 0) text += fmt::format(", highest {:.0f} W", run.power_max_w);
-    }
-    document_.fact("power", text);
+    document_.fact("power", power_text(run_.power.samples, iterations));
   }
 
   void graphs() {

@@ -38,7 +38,7 @@ def test_experts_by_three_methods_and_how_they_agree(recording):
     shown = choose_source(recording, "fprop, isolated")
     assert shown["method"] == "isolated"
     assert float(shown["of_records"]) == pytest.approx(0.8)
-    shown = choose_source(recording, "quantize, stamps")
+    shown = choose_source(recording, "quantize X, stamps")
     assert (shown["method"], shown["stage"]) == ("stamps", "quantize")
     assert "of_records" not in shown  # the quantize records name no expert
 

@@ -133,6 +133,22 @@ def test_search_counts_hits_and_goes_from_one_to_the_next(timeline):
     # The whole field is selected after Enter: typing starts a new search.
     timeline.xdotool("type", "--delay", 30, "no such kernel")
     timeline.wait("no hit", lambda m: found(timeline) == ["no such kernel", "no record"])
+    press_in_field(timeline, "ctrl+a", "all of it selected", lambda: True)
+    timeline.xdotool("type", "--delay", 30, "e5")
+    timeline.wait("why there is no hit", lambda m: found(timeline) == ["e5", "no record names an expert"])
+    press_in_field(timeline, "Escape", "an empty search", lambda: found(timeline) == ["", ""])
+
+
+def test_it_opens_on_one_timed_step_and_enter_makes_the_hit_legible(timeline):
+    shown = fields(timeline)
+    assert 10e6 < shown["to_ns"] - shown["from_ns"] < 13e6, "one step of 11 ms, without the checks between steps"
+    press(timeline, "slash")
+    timeline.wait("a field that takes text", lambda m: timeline.control("performance.find")["kind"] == "input")
+    timeline.xdotool("type", "--delay", 30, "memset")
+    timeline.wait("hits", lambda m: found(timeline)[0] == "memset" and found(timeline)[1] not in ("", "..."))
+    press_in_field(timeline, "Return", "the first hit", lambda: place(timeline) > 0)
+    shown = fields(timeline)
+    assert shown["to_ns"] - shown["from_ns"] < 1e6, "wide enough to be seen"
 
 
 def test_a_search_shows_a_hit_that_is_out_of_view(timeline):

@@ -72,7 +72,34 @@ void draw_line(const PanelContext& context, const char* id, const char* label,
   if (shown != text && ImGui::IsItemHovered()) controls::tooltip(context, text);
 }
 
+/// The request that the figures answer, and whether it is another one than the rail's.
+std::string answered(const SessionView& view) {
+  return (view.stale       ? "older request: "
+          : view.from_file ? "recorded: "
+          : !view.answers  ? "another request: "
+                           : "") +
+         summary_of(view.run->request);
+}
+
 }  // namespace
+
+std::string headline_line(const SessionView& view, const profiling::Distribution& step_ns,
+                          const std::string& precision) {
+  if (view.subject) return view.subject->words;
+  if (view.run == nullptr) return {};
+  const engine::RunResult& result = view.run->result;
+  std::string line;
+  for (const HeadlineFigure& figure : profiling::headline_of(result, step_ns, precision)) {
+    if (!line.empty()) line += " · ";
+    if (figure.name == "step" || figure.name == "lost") line += figure.name + " ";
+    line += figure.value.text();
+  }
+  for (const std::string& part : {result.device.name, answered(view)}) {
+    if (!line.empty() && !part.empty()) line += " · ";
+    line += part;
+  }
+  return line;
+}
 
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
                    const std::string& precision) {
@@ -113,11 +140,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
   ImGui::BeginGroup();
   {
     const TextColorScope color(view.stale ? theme.colors.warn : theme.colors.text);
-    const std::string answers = (view.stale       ? "older request: "
-                                 : view.from_file ? "recorded: "
-                                 : !view.answers  ? "another request: "
-                                                  : "") +
-                                summary;
+    const std::string answers = answered(view);
     ImGui::SetCursorPosY(origin.y + theme.px(9));
     show_text(plot::fitted(ImGui::GetFont(), answers, ImGui::GetContentRegionAvail().x));
     if (ImGui::IsItemHovered()) controls::tooltip(context, answers);

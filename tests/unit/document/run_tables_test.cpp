@@ -12,6 +12,7 @@
 
 #include "profiling/document/doctor_tables.h"
 #include "profiling/document/headline.h"
+#include "profiling/document/power_words.h"
 #include "profiling/document/run_document.h"
 #include "profiling/document/text.h"
 #include "profiling/export/csv.h"
@@ -140,6 +141,18 @@ TEST(Power, EachSampleSaysWhetherItIsInTheTimedIterations) {
     cells.push_back(shown(table.columns[timed], row.cells[timed]));
   }
   EXPECT_EQ(cells, (std::vector<std::string>{"no", "yes", "no"}));
+}
+
+TEST(Power, TheSentenceNamesTheTimedPartAndTheWholeRun) {
+  std::vector<PowerSample> samples = {
+      {.time_ns = -5, .sm_clock_mhz = 1900, .power_w = 875.0, .temperature_c = 50},
+      {.time_ns = 10, .sm_clock_mhz = 1800, .power_w = 735.0, .temperature_c = 50}};
+  const std::vector<engine::Iteration> iterations = {{.start_ns = 0, .duration_ns = 15}};
+  EXPECT_EQ(power_text(samples, iterations),
+            "1800 MHz (lowest 1800), 735 W (highest 735), 50 C, 1 reading in the timed "
+            "iterations; whole run: 2 readings, highest 875 W");
+  samples.erase(samples.begin());
+  EXPECT_EQ(power_text(samples, iterations).find("whole run"), std::string::npos);
 }
 
 TEST(ReadOuts, TheColumnsThatAreColouredHaveTheirKeys) {
