@@ -145,7 +145,12 @@ def test_cold_and_burst_run_and_say_so(open_window):
     assert fields(window.control("performance.iterations"))["conditions"] == "warm, sustained"
     window.click("measure.cache.1")
     window.click("measure.pace.1")
-    window.wait("a run with rests", lambda m: not m["state"]["stale"] and span(m) > 9 * 50e6)
+    window.wait("another run", lambda m: not m["state"]["stale"] and any(
+        c["id"] == "performance.iterations" and fields(c)["conditions"] == "cold, burst" for c in m["controls"]))
+    window.xdotool("mousemove", *window.centre("performance.timeline"))
+    window.settle()
+    window.key("Home")
+    window.wait("all its steps, with rests", lambda m: span(m) > 9 * 50e6)
     # The plots of the iterations name the conditions of the measurement.
     assert fields(window.control("performance.iterations"))["conditions"] == "cold, burst"
     window.key("ctrl+3")
@@ -155,11 +160,13 @@ def test_cold_and_burst_run_and_say_so(open_window):
 
 
 def test_non_kernel_events_have_their_own_lanes_and_read_outs(recording):
+    recording.xdotool("mousemove", *recording.centre("performance.timeline"), "key", "Home")
+    recording.settle()
     shown = fields(recording.control("performance.timeline"))
     assert shown["lanes"].endswith("host stages,overhead,memory")
     work = int(shown["records"])
     # All records: from the allocation of the set-up on, and no event counts as a record.
-    recording.xdotool("mousemove", *recording.centre("performance.timeline"), "key", "Home")
+    recording.key("Home")
     recording.settle()
     shown = fields(recording.control("performance.timeline"))
     assert float(shown["from_ns"]) < -850_000

@@ -39,11 +39,17 @@ def middle_of_a_product(recording, stage, low, high):
 
 
 def timeline_of(sample, stage, open_window, tmp_path):
-    """The recording of an H200, with the pointer over a product in the middle of its timeline."""
+    """The recording of an H200, all its timed iterations in view, with the pointer over a product in the middle.
+    `opened`: the view before."""
     recording = tmp_path / sample.name
     shutil.copy(sample, recording)  # Exported files are written next to it.
     window = open_window(str(recording), "--no-worker")
     window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
+    window.settle()
+    window.opened = fields(window)
+    window.xdotool("mousemove", *window.centre("performance.timeline"))
+    window.settle()
+    window.key("Home")
     window.settle()
     x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
     low, high = fields(window)["from_ns"], fields(window)["to_ns"]
@@ -140,8 +146,14 @@ def test_search_counts_hits_and_goes_from_one_to_the_next(timeline):
 
 
 def test_it_opens_on_one_timed_step_and_enter_makes_the_hit_legible(timeline):
-    shown = fields(timeline)
-    assert 10e6 < shown["to_ns"] - shown["from_ns"] < 13e6, "one step of 11 ms, without the checks between steps"
+    span = timeline.opened["to_ns"] - timeline.opened["from_ns"]
+    assert 10e6 < span < 13e6, "one step of 11 ms, without the checks between steps"
+    timed = fields(timeline)
+    assert timed["to_ns"] - timed["from_ns"] > 5e8, "Home shows all of them"
+    press(timeline, "Home")
+    assert fields(timeline)["to_ns"] - fields(timeline)["from_ns"] > 1e9, "and again, all records"
+    press(timeline, "Home")
+    assert fields(timeline)["to_ns"] - fields(timeline)["from_ns"] == span
     press(timeline, "slash")
     timeline.wait("a field that takes text", lambda m: timeline.control("performance.find")["kind"] == "input")
     timeline.xdotool("type", "--delay", 30, "memset")

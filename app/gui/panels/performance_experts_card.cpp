@@ -174,10 +174,12 @@ CardSpec PerformancePanel::experts_card(const PanelContext& context, const Area&
   return {
       .id = "performance.experts_card",
       .title = sources == 0 ? "Per expert" : "Per expert: " + names[model_.source_index()],
-      .question = fmt::format(
-          "How long does each expert take in one {}, and does that follow its rows? A click "
-          "selects an expert, here and in Numerics.",
-          method == engine::ExpertMethod::Trace ? "iteration" : "launch"),
+      .question =
+          method == engine::ExpertMethod::Trace
+              ? "How long does each expert take in one iteration, and does that follow its rows? "
+                "A click selects an expert, here and in Numerics."
+              : "How long does each expert take in one launch, and does that follow its rows? A "
+                "click selects an expert, here and in Numerics.",
       .note = sources == 0 ? ""
                            : context.view.absent_note() + selected_note(context.view.expert) +
                                  experts_note(),
