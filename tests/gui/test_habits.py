@@ -144,7 +144,7 @@ def test_saved_files_are_recent_and_unreadable_ones_are_not(open_window):
     broken = window.folder / "broken.npy"
     broken.write_bytes(b"no tensor")
     window.open_file(broken)
-    window.wait("why it cannot be read", lambda m: "broken.npy" in m["last_error"])
+    window.wait("why it cannot be read", lambda m: "broken.npy" in m["state"]["last_error"])
     window.click("top.recent")
     current = window.wait("menu", lambda m: any(c["id"] == "recent.0" for c in m["controls"]))
     recent = [c["label"] for c in current["controls"] if c["id"].startswith("recent.")]

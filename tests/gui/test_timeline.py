@@ -107,6 +107,11 @@ def test_lanes_and_curves_fill_a_maximized_card(timeline):
     assert power_bottom - power_top > 90
 
 
+def test_the_power_label_names_the_timed_part_and_the_whole_run(timeline):
+    value = timeline.control("performance.power")["value"]
+    assert value.endswith("label=power, highest 734 W in the timed iterations, 875 W in the whole run")
+
+
 def test_lanes_follow_the_switch(timeline):
     streams = fields(timeline)["records"]
     timeline.click("performance.lanes.1")
