@@ -91,6 +91,8 @@ std::string headline_line(const SessionView& view, const profiling::Distribution
   std::string line;
   for (const HeadlineFigure& figure : profiling::headline_of(result, step_ns, precision)) {
     if (!line.empty()) line += " · ";
+    // "TFLOP/s" needs no name.
+    if (figure.name == "snr") line += figure.label.substr(0, figure.label.find(',')) + " ";
     if (figure.name == "step" || figure.name == "lost") line += figure.name + " ";
     line += figure.value.text();
   }
