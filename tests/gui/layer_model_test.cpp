@@ -324,10 +324,11 @@ TEST(RecipeMemories, EveryRecipeOnceAndTheOwnOneMarked) {
   memories[2].x = 800;
   memories[2].h = memories[2].a = memories[2].y = 0;
   memories[2].weights = 1200;
-  EXPECT_THAT(app::memory_sentence(memories, true),
-              testing::AllOf(HasSubstr("800 B of activations, 1.25x less than BF16; with the second copies "
-                              "of weights (1.2 KiB) it keeps "),
-                    testing::EndsWith("2.00x more than BF16.")));
+  EXPECT_THAT(
+      app::memory_sentence(memories, true),
+      testing::AllOf(HasSubstr("800 B of activations, 1.25x less than BF16; with the second copies "
+                               "of weights (1.2 KiB) it keeps "),
+                     testing::EndsWith("2.00x more than BF16.")));
   memories[2].weights = 0;
   EXPECT_THAT(app::memory_sentence(memories, true), testing::EndsWith(", 1.25x less than BF16."));
   memories = app::recipe_memories(request, splits);

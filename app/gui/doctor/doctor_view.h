@@ -25,8 +25,8 @@ class DoctorView {
   /// A listed report about a newly chosen case is put on screen.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene,
             ReportSources& sources);
-  /// What is chosen in the gallery, where the report of `scene` is not about it: then none is shown.
-  /// Empty: the report is shown.
+  /// What is chosen in the gallery, where the report of `scene` is not about it: then none is
+  /// shown. Empty: the report is shown.
   std::string unexamined(const GraphScene& scene) const;
   /// Shows all cards again; false if none fills the view.
   bool close_front();
