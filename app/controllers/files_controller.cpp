@@ -58,6 +58,13 @@ std::string with_suffix(const std::string& path, const char* suffix) {
   return path.ends_with(suffix) ? path : path + suffix;
 }
 
+/// As it is in the list of recent files.
+std::string remembered_name(const std::string& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
 RecentFile checked_file(const std::string& path) {
   std::error_code error;
   const bool there = fs::exists(path, error);
@@ -86,7 +93,14 @@ FilesController::FilesController(const std::function<void()>& wake, RememberedFi
       recording_path_(dated_path("expertscope", ".session")) {}
 
 void FilesController::open_recording(const std::string& path) {
+  loading_ = path;
   loader_.start([path] { return profiling::open_session(path); });
+}
+
+std::optional<engine::Result<profiling::Session>> FilesController::take_recording() {
+  auto loaded = loader_.take();
+  if (loaded && !loaded->ok()) forget_file(loading_);
+  return loaded;
 }
 
 void FilesController::open_second(const std::string& path) {
@@ -240,10 +254,12 @@ void FilesController::save_page(const SessionState& state, const std::string& pa
   });
 }
 
+void FilesController::forget_file(const std::string& path) {
+  std::erase(remembered_.recent, remembered_name(path));
+}
+
 void FilesController::remember_file(const std::string& path) {
-  std::error_code error;
-  const fs::path absolute = fs::absolute(path, error);
-  const std::string name = error ? path : absolute.lexically_normal().string();
+  const std::string name = remembered_name(path);
   std::vector<std::string>& recent = remembered_.recent;
   std::erase(recent, name);
   recent.insert(recent.begin(), name);
@@ -331,6 +347,7 @@ bool FilesController::collect(std::unique_ptr<Recorder>& recorder, const char* d
   if (progress.error.empty() && nothing) {
     notices_.add(Severity::Warn, "Nothing was recorded: no file is kept");
   } else if (progress.error.empty()) {
+    remember_file(progress.path);
     notices_.add(Severity::Good, fmt::format("{} {} {}", written_words(progress.written), done,
                                              engine::shown_path(progress.path)));
   } else {

@@ -43,7 +43,8 @@ class FilesController {
   /// To compare with.
   void open_second(const std::string& path);
   /// Whatever was read since the last call.
-  std::optional<engine::Result<profiling::Session>> take_recording() { return loader_.take(); }
+  /// One that cannot be read leaves the recent files.
+  std::optional<engine::Result<profiling::Session>> take_recording();
   std::optional<engine::Result<profiling::Session>> take_second() { return second_loader_.take(); }
 
   /// Starts to write every result, or stops; pending results are still written.
@@ -90,6 +91,8 @@ class FilesController {
 
   /// `path` moved or put to the front of the recent files.
   void remember_file(const std::string& path);
+  /// It could not be read.
+  void forget_file(const std::string& path);
   void remember_folder(const std::string& path);
   /// Remembers the folder of a file that is opened, if there is a file at this path.
   void remember_folder_of(const std::string& path);
@@ -111,6 +114,7 @@ class FilesController {
   RememberedFiles& remembered_;
   Notices& notices_;
   BackgroundTask<engine::Result<profiling::Session>> loader_;
+  std::string loading_;  // the newest that `loader_` reads
   BackgroundTask<engine::Result<profiling::Session>> second_loader_;
   BackgroundTask<std::vector<RecentFile>> checker_;
   std::vector<RecentFile> checked_;

@@ -238,6 +238,7 @@ void RunsController::fit_to(const FileReport& report) {
   auto request = fitted(opening, report);
   if (!request.ok()) {
     state.last_error = request.error().message;
+    if (opening.file.opened && !report.error.empty()) unreadable_ = report.path;
     return;
   }
   const engine::RunRequest before = std::exchange(state.requested, std::move(request).value());

@@ -103,6 +103,8 @@ class RunsController {
   /// Whether a worker has greeted since the last call: reports of files from an earlier worker are
   /// then void.
   bool take_greeting() { return std::exchange(greeted_, false); }
+  /// A file that was opened as a tensor or as routing, and is neither.
+  std::optional<std::string> take_unreadable() { return std::exchange(unreadable_, std::nullopt); }
   std::optional<Stall> take_stall() { return std::exchange(stall_, std::nullopt); }
   /// Asks what a file holds, unless that question is still open.
   void inspect_file(const FileQuestion& question);
@@ -163,6 +165,7 @@ class RunsController {
   bool has_greeted_ = false;  // ever
   std::optional<Stall> stall_;
   std::optional<Opening> opening_;
+  std::optional<std::string> unreadable_;
   std::uint64_t openings_ = 0;
   std::optional<LongRun> long_run_;
   std::optional<engine::RunRequest> wanted_;  // however long it takes

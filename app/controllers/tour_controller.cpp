@@ -137,6 +137,7 @@ void TourController::take_script(engine::Result<TourScript> script) {
   const bool unattended = pictures_ && !tour_;
   if (!script.ok()) {
     if (unattended) return fail(script.error().message);
+    parts_.files.forget_file(loading_);
     return parts_.notices.add(Severity::Bad, "Not played: " + script.error().message);
   }
   const TourScript& read = script.value();

@@ -110,6 +110,7 @@ class TourController {
 
   /// Plays it for the user as soon as a thread has read it.
   void play(const std::string& path) {
+    loading_ = path;
     loader_.start([path] { return load_tour(path); });
   }
   /// Unattended, as soon as it is read; writes one picture per step, a page of them all
@@ -189,6 +190,7 @@ class TourController {
   using Found = engine::Result<Named>;  // or why it cannot be played
   BackgroundTask<std::vector<Found>> finder_;
   BackgroundTask<engine::Result<TourScript>> loader_;
+  std::string loading_;  // for the user
   std::vector<Named> shipped_;
   std::optional<Tour> tour_;
   std::optional<Pictures> pictures_;

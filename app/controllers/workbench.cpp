@@ -120,11 +120,6 @@ bool Workbench::open_example() {
   return true;
 }
 
-void Workbench::open_graph(const std::string& path) {
-  doctor.open(path);
-  commands_.push_back(ShowPage{Page::Graphs});
-}
-
 void Workbench::examine(const VisitOrder& order) {
   if (!libraries.may_load(order.subject.request.cublaslt_library, runs.link, order)) return;
   // A visit is kept beside the live runs: a recording on screen would hide it.
@@ -453,34 +448,10 @@ bool Workbench::take_recordings() {
   return changed;
 }
 
-void Workbench::show_doctor() {
-  // A visit is kept beside the live runs: a recording on screen would hide it.
-  runs.state.back_to_live();
-  commands_.push_back(ShowPage{Page::Graphs, "doctor"});
-}
-
-bool Workbench::tick_doctor() {
-  if (const auto stall = runs.take_stall()) {
-    doctor.stalled(stall->request, stall->seen);
-    show_doctor();
-  }
-  doctor.examine(runs.state.shown());
-  const std::string error = doctor.state().file_error;
-  const int opened = doctor.state().files_opened;
-  const bool changed = doctor.tick();
-  if (doctor.state().files_opened != opened) warn_if_incomplete("", doctor.state().file_doubt);
-  if (const std::string& now = doctor.state().file_error; !now.empty() && now != error) {
-    notices.add(Severity::Bad, "Not opened: " + now);
-  }
-  for (profiling::RecordedVisit& visit : doctor.take_visits()) {
-    files.record(runs.state.add_live(std::move(visit)));
-  }
-  return changed;
-}
-
 bool Workbench::tick() {
   // Not short-circuited: each of them must run.
   bool changed = runs.tick();
+  if (const auto unreadable = runs.take_unreadable()) files.forget_file(*unreadable);
   changed = tick_machine() || changed;
   changed = tick_fetch() || changed;
   while (libraries.consent.question() != nullptr && runs.link.hello() &&

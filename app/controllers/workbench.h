@@ -149,6 +149,7 @@ class Workbench {
   std::vector<Command> commands_;
   std::string connection_lost_;
   FileFetcher fetcher_;
+  std::string opening_graph_;                  // the doctor reads it; empty = none
   std::optional<RecordedPlace> returning_to_;  // its recording is being read
 };
 

@@ -26,12 +26,10 @@ constexpr double kNames = 84;  // of the lanes
 constexpr std::size_t kMostLaneRows = 24;
 
 /// A copy of one iteration's records: the rows of lanes refer to them.
-std::vector<ActivityRecord> median_iteration(const profiling::Activity& activity) {
-  std::vector<ActivityRecord> spans = profiling::iteration_spans(activity.records);
-  std::erase_if(spans, [](const ActivityRecord& one) { return one.iteration < 0; });
-  if (spans.empty()) return {};
-  const auto middle = spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2);
-  std::ranges::nth_element(spans, middle, {}, &ActivityRecord::duration_ns);
+std::vector<ActivityRecord> records_of_median(const profiling::Activity& activity) {
+  const std::vector<ActivityRecord> spans = profiling::iteration_spans(activity.records);
+  const ActivityRecord* const middle = profiling::median_iteration(spans);
+  if (middle == nullptr) return {};
   std::vector<ActivityRecord> records;
   for (const ActivityRecord& one : activity.records) {
     if (one.iteration == middle->iteration) records.push_back(one);
@@ -186,7 +184,7 @@ class TimelineDrawing {
 }  // namespace
 
 StepTimeline step_timeline(const profiling::RecordedRun& run) {
-  std::vector<ActivityRecord> records = median_iteration(run.activity);
+  std::vector<ActivityRecord> records = records_of_median(run.activity);
   if (records.empty()) return {};
   return TimelineDrawing(run, std::move(records)).draw();
 }

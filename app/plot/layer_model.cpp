@@ -438,6 +438,18 @@ profiling::Table recipe_memories_table(const std::vector<RecipeMemory>& memories
       }};
 }
 
+namespace {
+
+/// "1.28x less than BF16"
+std::string times_of(std::int64_t own, std::int64_t other, const std::string& name) {
+  const double ratio = static_cast<double>(own) / static_cast<double>(other);
+  if (own == other) return "as much as " + name;
+  return own < other ? fmt::format("{:.2f}x less than {}", 1.0 / ratio, name)
+                     : fmt::format("{:.2f}x more than {}", ratio, name);
+}
+
+}  // namespace
+
 std::string memory_sentence(const std::vector<RecipeMemory>& memories, bool has_backward) {
   const auto own = std::ranges::find(memories, true, &RecipeMemory::chosen);
   const auto plain = std::ranges::find(memories, false, &RecipeMemory::quantizes);
@@ -450,10 +462,13 @@ std::string memory_sentence(const std::vector<RecipeMemory>& memories, bool has_
   }
   const std::string kept = fmt::format("{} keeps {} of activations", own->name, bytes);
   if (own == plain) return kept + ".";
-  return fmt::format(
-      "{}, {:.2f}x less than {}; second copies of weights: {}.", kept,
-      static_cast<double>(plain->activations()) / static_cast<double>(own->activations()),
-      plain->name, bytes_of(own->weights));
+  const std::string activations = times_of(own->activations(), plain->activations(), plain->name);
+  if (own->weights == 0) return fmt::format("{}, {}.", kept, activations);
+  // The copies of the weights may outweigh what the activations save.
+  const std::int64_t all = own->activations() + own->weights;
+  return fmt::format("{}, {}; with the second copies of weights ({}) it keeps {}, {}.", kept,
+                     activations, bytes_of(own->weights), bytes_of(all),
+                     times_of(all, plain->activations() + plain->weights, plain->name));
 }
 
 }  // namespace app

@@ -138,7 +138,7 @@ std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
                                           const std::vector<std::int64_t>& splits);
 /// The memories must outlive the table.
 profiling::Table recipe_memories_table(const std::vector<RecipeMemory>& memories);
-/// "FP8 block keeps 1.8x less than BF16 ...", for the recipe of the request.
+/// "FP8 block keeps 1.8x less than BF16; with the second copies of weights ...", of the request.
 std::string memory_sentence(const std::vector<RecipeMemory>& memories, bool has_backward);
 
 }  // namespace app

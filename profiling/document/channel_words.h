@@ -25,7 +25,8 @@ const std::vector<engine::Channel>& channels_of(const engine::ChannelProfile& pr
                                                 ChannelList list);
 
 /// "Column 1 234 reaches 61.3, 57 times the median column; 4 of 7 168 columns reach 10 times it.
-/// 16 columns have 83 % of the noise." Empty if the axis has no element that is not zero.
+/// 16 of 7 168 columns have 83 % of the noise and 40 % of the signal: their SNR is 8.65 dB below
+/// that of the others." Empty if the axis has no element that is not zero.
 std::string channels_text(const engine::ChannelProfile& profile, ChannelAxis axis);
 
 /// The named channels of one list, the worst first. The profile must outlive the table.

@@ -81,15 +81,42 @@ std::string limit_words(const engine::RunResult& result, const OperationPoint& p
   return "far from its roof, and what limits it was not measured";
 }
 
+bool is_product(const OperationPoint& point) {
+  return point.stage == engine::Stage::Fprop || point.stage == engine::Stage::Dgrad ||
+         point.stage == engine::Stage::Wgrad;
+}
+
+double achieved_rate(const OperationPoint& point) {
+  return is_product(point) ? point.flop_per_s() : point.bytes_per_s();
+}
+
+/// Null if no work is counted for it.
+const OperationPoint* point_of(std::span<const OperationPoint> points, engine::Stage stage,
+                               engine::WrittenValue writes) {
+  const auto found = std::ranges::find_if(points, [&](const OperationPoint& one) {
+    return one.stage == stage && one.writes == writes;
+  });
+  return found == points.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
+std::string roof_words(const engine::RunResult& result, std::span<const OperationPoint> points,
+                       engine::Stage stage, engine::WrittenValue writes) {
+  const OperationPoint* const point = point_of(points, stage, writes);
+  if (point == nullptr) return {};
+  const MeasuredRoof roof = roof_of(result.measurements.ceilings, *point, is_product(*point));
+  if (roof.rate <= 0.0) return {};
+  return fmt::format("{}, {:.0f} %", roof.memory ? "memory" : "product",
+                     100.0 * achieved_rate(*point) / roof.rate);
+}
+
 std::string roof_sentence(const engine::RunResult& result, const OperationPoint& point) {
-  const bool product = point.stage == engine::Stage::Fprop || point.stage == engine::Stage::Dgrad ||
-                       point.stage == engine::Stage::Wgrad;
+  const bool product = is_product(point);
   const auto rate_text = [product](double rate) {
     return product ? flop_rate(rate).text() : byte_rate_text(rate);
   };
-  const double achieved = product ? point.flop_per_s() : point.bytes_per_s();
+  const double achieved = achieved_rate(point);
   std::string text = fmt::format("{} achieves {}{}", name_of(result, point.stage, point.writes),
                                  rate_text(achieved), point.emulated ? " (emulated)" : "");
   const MeasuredRoof roof = roof_of(result.measurements.ceilings, point, product);
@@ -110,10 +137,9 @@ std::string roof_sentence(const engine::RunResult& result, const OperationPoint&
 
 std::string roof_sentence(const engine::RunResult& result, std::span<const OperationPoint> points,
                           engine::Stage stage, engine::WrittenValue writes) {
-  const auto found = std::ranges::find_if(points, [&](const OperationPoint& one) {
-    return one.stage == stage && one.writes == writes;
-  });
-  if (found != points.end()) return roof_sentence(result, *found);
+  if (const OperationPoint* const point = point_of(points, stage, writes)) {
+    return roof_sentence(result, *point);
+  }
   if (std::string why = unknown_work(result, stage); !why.empty()) {
     why[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(why[0])));
     return why + ".";

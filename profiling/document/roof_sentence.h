@@ -25,6 +25,11 @@ std::string roof_sentence(const engine::RunResult& result, const OperationPoint&
 std::string roof_sentence(const engine::RunResult& result, std::span<const OperationPoint> points,
                           engine::Stage stage, engine::WrittenValue writes);
 
+/// The same in a word or two, for a table: "memory, 106 %", "product, 61 %": the lower of the two
+/// measured bounds and the part of it that is reached. Empty without counted work or measured roof.
+std::string roof_words(const engine::RunResult& result, std::span<const OperationPoint> points,
+                       engine::Stage stage, engine::WrittenValue writes);
+
 /// All stages of a roofline in one sentence: the share of the measured roof at their intensity that
 /// each reaches. Empty if this run measured no roof.
 std::string roofline_sentence(const engine::RunResult& result,

@@ -15,6 +15,7 @@
 #include "profiling/document/channel_words.h"
 #include "profiling/document/headline.h"
 #include "profiling/document/iteration_words.h"
+#include "profiling/document/power_words.h"
 #include "profiling/document/quantity.h"
 #include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
@@ -242,19 +243,7 @@ class RunWriter {
   void power() {
     const std::vector<engine::Iteration>& iterations = result_.iterations;
     if (run_.power.samples.empty() || iterations.empty()) return;
-    const TimeSpan timed{.begin_ns = 0,
-                         .end_ns = iterations.back().start_ns + iterations.back().duration_ns};
-    const PowerSummary power = summarize_power(run_.power.samples, {&timed, 1});
-    document_.fact(
-        "power",
-        power.samples == 0
-            ? fmt::format("no reading fell into the timed iterations ({:.1f} ms)",
-                          static_cast<double>(timed.end_ns) / 1e6)
-            : fmt::format(
-                  "{:.0f} MHz (lowest {}), {:.0f} W (highest {:.0f}), {} C, {} readings; {}",
-                  power.sm_clock_mhz, power.sm_clock_min_mhz, power.power_w, power.power_max_w,
-                  power.temperature_max_c, count_text(power.samples),
-                  clock_reason_names(power.clock_reasons)));
+    document_.fact("power", power_text(run_.power.samples, iterations));
   }
 
   void graphs() {

@@ -271,15 +271,18 @@ Table memory_table(const Activity& activity) {
 
 }  // namespace
 
-Table power_table(std::span<const PowerSample> samples) {
+Table power_table(std::span<const PowerSample> samples,
+                  std::span<const engine::Iteration> iterations) {
+  const TimeSpan timed = timed_span(iterations);
   return {.name = "power",
           .columns = {column("time_ns", Measure::Time, "time"),
                       column("sm_clock_mhz", Measure::Count, "SM clock"),
                       column("memory_clock_mhz", Measure::Count, "memory clock"),
                       column("power_w", Measure::Number, "power"),
                       column("temperature_c", Measure::Count, "temperature"),
-                      column("clock_held_by", Measure::Words, "clock limited by")},
-          .rows = [samples](const RowSink& sink) {
+                      column("clock_held_by", Measure::Words, "clock limited by"),
+                      column("timed", Measure::Words, "in the timed iterations")},
+          .rows = [samples, timed](const RowSink& sink) {
             const auto reported = [](auto value, const char* unit) {
               return value < 0 ? Cell()
                                : worded(value, fmt::format("{:.0f} {}", 1.0 * value, unit));
@@ -290,7 +293,8 @@ Table power_table(std::span<const PowerSample> samples) {
                                       reported(sample.memory_clock_mhz, "MHz"),
                                       reported(sample.power_w, "W"),
                                       reported(sample.temperature_c, "\u00b0C"),
-                                      worded(limits, limits.empty() ? "nothing" : ""))});
+                                      worded(limits, limits.empty() ? "nothing" : ""),
+                                      timed.holds(sample.time_ns) ? "yes" : "no")});
             }
           }};
 }
@@ -370,7 +374,7 @@ std::vector<Table> run_tables(const RecordedRun& run) {
   tables.push_back(error_sources_table(result));
   tables.push_back(histograms_table(result));
   tables.push_back(memory_table(run.activity));
-  tables.push_back(power_table(run.power.samples));
+  tables.push_back(power_table(run.power.samples, run.result.iterations));
   return tables;
 }
 

@@ -50,7 +50,8 @@ Table splits_table(const std::vector<std::int64_t>& splits);
 /// Every replay that was compared with the eager run, output by output.
 Table replay_checks_table(const engine::RunResult& result);
 /// Clocks, power and temperature, one row per sample. The samples must outlive the table.
-Table power_table(std::span<const PowerSample> samples);
+Table power_table(std::span<const PowerSample> samples,
+                  std::span<const engine::Iteration> iterations);
 /// The nodes of the step's graph; with the matrix of its replays also their durations.
 Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays);
 /// The pieces of work of a step without a graph.

@@ -35,32 +35,46 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels,
              ColumnUse::WideViews)};
   add_time_columns(columns);
   columns.push_back(column("share", Measure::Share, {}, "Share of the summed time of all rows"));
-  return {
-      .name = "kernels",
-      .title = "Kernels",
-      .columns = std::move(columns),
-      .rows =
-          [&run, kernels = std::move(kernels), points = std::move(points)](const RowSink& sink) {
-            engine::OperationNames operations(run.result.effective.step);
-            for (const KernelSummary& kernel : kernels) {
-              const std::string name = name_of(run.activity, kernel.name);
-              const std::string& operation = operations.of(kernel.stage, kernel.writes);
-              const bool both = !operation.empty() && operation != name;
-              const std::string full = both ? operation + "  " + name : name;
-              Row row{.cells = cells_of(name, operation, worded(full, work_name(operation, name)),
+  const engine::Ceilings& ceilings = run.result.measurements.ceilings;
+  const bool roofs = !points.empty() && (ceilings.copies > 0 || ceilings.products > 0);
+  if (roofs) {
+    columns.push_back(for_people(
+        "roof", Measure::Words,
+        "The lower of the two bounds that this run measured for the operation, its copy (memory) "
+        "or its dense product, and how much of it is reached. From 70 % on it is what limits the "
+        "operation; below, what limits it was not measured"));
+  }
+  return {.name = "kernels",
+          .title = "Kernels",
+          .columns = std::move(columns),
+          .rows =
+              [&run, roofs, kernels = std::move(kernels),
+               points = std::move(points)](const RowSink& sink) {
+                engine::OperationNames operations(run.result.effective.step);
+                for (const KernelSummary& kernel : kernels) {
+                  const std::string name = name_of(run.activity, kernel.name);
+                  const std::string& operation = operations.of(kernel.stage, kernel.writes);
+                  const bool both = !operation.empty() && operation != name;
+                  const std::string full = both ? operation + "  " + name : name;
+                  Row row{
+                      .cells = cells_of(name, operation, worded(full, work_name(operation, name)),
                                         engine::stage_name(kernel.stage)),
                       .stage = kernel.stage,
                       .full_name = full};
-              if (!points.empty()) {
-                row.full_name += '\n';
-                row.full_name += roof_sentence(run.result, points, kernel.stage, kernel.writes);
-              }
-              add_time_cells(row.cells, kernel.time);
-              row.cells.emplace_back(kernel.share);
-              sink(row);
-            }
-          },
-      .folded = true};
+                  if (!points.empty()) {
+                    row.full_name += '\n';
+                    row.full_name += roof_sentence(run.result, points, kernel.stage, kernel.writes);
+                  }
+                  add_time_cells(row.cells, kernel.time);
+                  row.cells.emplace_back(kernel.share);
+                  if (roofs) {
+                    std::string words = roof_words(run.result, points, kernel.stage, kernel.writes);
+                    row.cells.push_back(words.empty() ? Cell() : Cell(std::move(words)));
+                  }
+                  sink(row);
+                }
+              },
+          .folded = true};
 }
 
 Table kernels_table(const RecordedRun& run) {

@@ -14,7 +14,7 @@ PowerSummary summarize_power(std::span<const PowerSample> samples,
   int powers = 0;
   for (const PowerSample& sample : samples) {
     const bool inside = std::any_of(spans.begin(), spans.end(), [&](const TimeSpan& span) {
-      return sample.time_ns >= span.begin_ns && sample.time_ns <= span.end_ns;
+      return span.holds(sample.time_ns);
     });
     if (!inside) continue;
     ++summary.samples;

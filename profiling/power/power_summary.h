@@ -54,6 +54,7 @@ struct PowerSummary {
 struct TimeSpan {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
+  bool holds(std::int64_t time_ns) const { return time_ns >= begin_ns && time_ns <= end_ns; }
 };
 
 /// Summarizes the samples inside any of the spans.

@@ -45,6 +45,11 @@ std::vector<double> durations_ns(std::span<const engine::Iteration> iterations) 
   return ns;
 }
 
+TimeSpan timed_span(std::span<const engine::Iteration> iterations) {
+  if (iterations.empty()) return {};
+  return {.begin_ns = 0, .end_ns = iterations.back().start_ns + iterations.back().duration_ns};
+}
+
 StepTimes step_times(std::span<const engine::Iteration> iterations,
                      std::span<const PowerSample> samples) {
   StepTimes times;

@@ -34,4 +34,8 @@ std::vector<double> durations_ns(std::span<const engine::Iteration> iterations);
 StepTimes step_times(std::span<const engine::Iteration> iterations,
                      std::span<const PowerSample> samples);
 
+/// From the first timed iteration to the end of the last. A run is sampled for longer: also while
+/// it warms up, and while it is measured and checked after the timed iterations.
+TimeSpan timed_span(std::span<const engine::Iteration> iterations);
+
 }  // namespace profiling

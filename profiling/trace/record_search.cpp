@@ -19,7 +19,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// "e5", "expert 5" in lower case; -1 = not an expert.
+/// In lower case.
 int expert_of(std::string_view text) {
   if (text.starts_with("expert ")) {
     text.remove_prefix(7);
@@ -84,6 +84,8 @@ std::optional<std::uint32_t> best_of(const Activity& activity, std::uint32_t fro
 }
 
 }  // namespace
+
+int searched_expert(const std::string& text) { return expert_of(lower(text)); }
 
 std::vector<std::uint32_t> find_records(const Activity& activity, engine::StepKind step,
                                         const std::string& text) {

@@ -15,6 +15,9 @@
 
 namespace profiling {
 
+/// The expert that a search for "e5" or "expert 5" looks for; -1 = it looks for no expert.
+int searched_expert(const std::string& text);
+
 /// Records that match `text`, by start: "e5" and "expert 5" match an expert, a stage's whole name
 /// the stage, anything else a part of the kernel's name or of its operation's (case-insensitive).
 /// An empty text finds nothing. Scans all records.

@@ -291,30 +291,56 @@ struct NamedWork {
 };
 using OperationKey = std::pair<Stage, engine::WrittenValue>;
 
-std::map<OperationKey, std::optional<NamedWork>> works_of(const engine::RunResult& result) {
-  const engine::StepProgram program = engine::program_of(result.effective);
-  const std::vector<std::int64_t> splits = engine::mean_splits(result);
-  const engine::WorkCase of = work_case(result, splits);
-  std::map<OperationKey, std::optional<NamedWork>> works;
-  for (const engine::ProgramPart& part : program.parts) {
-    for (const engine::Operation& operation : part.operations) {
-      const Stage stage = operation.traits().stage;
-      if (!operation.traits().rated) continue;
-      const auto [found, added] = works.try_emplace({stage, engine::written_by(operation)});
-      if (added) found->second.emplace();
-      if (!found->second) continue;
-      const auto work = counted_work(program, operation, of);
-      if (!work) {
-        found->second.reset();
-        continue;
+using NamedWorks = std::map<OperationKey, std::optional<NamedWork>>;
+
+/// The work of operations by what they write, and of each copy that an operation makes with others:
+/// the CPU makes and records them one by one, reading the elements for each.
+class Works {
+ public:
+  explicit Works(const engine::RunResult& result) {
+    const engine::StepProgram program = engine::program_of(result.effective);
+    const std::vector<std::int64_t> splits = engine::mean_splits(result);
+    const engine::WorkCase of = work_case(result, splits);
+    for (const engine::ProgramPart& part : program.parts) {
+      for (const engine::Operation& operation : part.operations) {
+        if (!operation.traits().rated) continue;
+        add(whole_, program, operation, of);
+        if (!operation.traits().copies || operation.writes.size() < 2) continue;
+        for (const engine::Value& copy : operation.writes) {
+          engine::Operation one = operation;
+          one.writes = {copy};
+          add(copies_, program, one, of);
+        }
       }
-      found->second->work.flop += work->flop;
-      found->second->work.bytes += work->bytes();
-      found->second->emulated |= stage != Stage::Quantize && of.emulated(operation.projection);
     }
   }
-  return works;
-}
+
+  /// Null if it is not counted or not known.
+  const NamedWork* find(const OperationKey& key) const {
+    for (const NamedWorks* works : {&whole_, &copies_}) {
+      const auto found = works->find(key);
+      if (found != works->end()) return found->second ? &*found->second : nullptr;
+    }
+    return nullptr;
+  }
+
+ private:
+  static void add(NamedWorks& works, const engine::StepProgram& program,
+                  const engine::Operation& operation, const engine::WorkCase& of) {
+    const Stage stage = operation.traits().stage;
+    const auto [found, added] = works.try_emplace({stage, engine::written_by(operation)});
+    if (added) found->second.emplace();
+    if (!found->second) return;
+    const auto work = counted_work(program, operation, of);
+    if (!work) return found->second.reset();
+    found->second->work.flop += work->flop;
+    found->second->work.bytes += work->bytes();
+    found->second->emulated |= stage != Stage::Quantize && of.emulated(operation.projection);
+  }
+
+  NamedWorks whole_;
+  NamedWorks copies_;
+};
 
 }  // namespace
 
@@ -324,7 +350,7 @@ std::vector<OperationPoint> operation_points(const engine::RunResult& result,
   for (const ActivityRecord& record : activity.records) {  // by start
     if (record.iteration >= 0) busy[{record.stage, record.writes}].add(record);
   }
-  const auto works = works_of(result);
+  const Works works(result);
   std::vector<OperationPoint> points;
   for (const auto& [key, times] : busy) {
     const auto& [stage, writes] = key;
@@ -339,10 +365,10 @@ std::vector<OperationPoint> operation_points(const engine::RunResult& result,
       point.emulated = stage != Stage::Quantize && !result.emulated.empty();
       time = whole.time;
     } else {
-      const auto counted = works.find(key);
-      if (counted == works.end() || !counted->second) continue;
-      point.work = counted->second->work;
-      point.emulated = counted->second->emulated;
+      const NamedWork* const counted = works.find(key);
+      if (counted == nullptr) continue;
+      point.work = counted->work;
+      point.emulated = counted->emulated;
     }
     if (point.work.bytes <= 0.0 || time.n == 0 || time.median <= 0.0) continue;
     point.samples = time.n;

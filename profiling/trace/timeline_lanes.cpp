@@ -194,4 +194,15 @@ std::vector<ActivityRecord> iteration_spans(std::span<const ActivityRecord> reco
   return spans;
 }
 
+const ActivityRecord* median_iteration(std::span<const ActivityRecord> spans) {
+  std::vector<const ActivityRecord*> timed;
+  for (const ActivityRecord& one : spans) {
+    if (one.iteration >= 0) timed.push_back(&one);
+  }
+  if (timed.empty()) return nullptr;
+  const auto middle = timed.begin() + static_cast<std::ptrdiff_t>(timed.size() / 2);
+  std::ranges::nth_element(timed, middle, {}, &ActivityRecord::duration_ns);
+  return *middle;
+}
+
 }  // namespace profiling

@@ -62,5 +62,7 @@ std::vector<TimelineLane> lanes_of_events(const Activity& activity, const EventS
 
 /// One record per iteration, from its first record's start to its last record's end, by start.
 std::vector<ActivityRecord> iteration_spans(std::span<const ActivityRecord> records);
+/// Of these spans, the timed iteration of median duration; null if none is timed.
+const ActivityRecord* median_iteration(std::span<const ActivityRecord> spans);
 
 }  // namespace profiling

@@ -318,6 +318,20 @@ TEST(RecipeMemories, EveryRecipeOnceAndTheOwnOneMarked) {
   EXPECT_TRUE(memories[2].chosen);
   EXPECT_THAT(app::memory_sentence(memories, true), HasSubstr("FP8 block keeps"));
   EXPECT_THAT(app::memory_sentence(memories, true), HasSubstr("less than BF16"));
+  // Activations alone are less; with the second copies of weights it may be more, which is said.
+  memories[0].x = 1000;
+  memories[0].h = memories[0].a = memories[0].y = 0;
+  memories[2].x = 800;
+  memories[2].h = memories[2].a = memories[2].y = 0;
+  memories[2].weights = 1200;
+  EXPECT_THAT(
+      app::memory_sentence(memories, true),
+      testing::AllOf(HasSubstr("800 B of activations, 1.25x less than BF16; with the second copies "
+                               "of weights (1.2 KiB) it keeps "),
+                     testing::EndsWith("2.00x more than BF16.")));
+  memories[2].weights = 0;
+  EXPECT_THAT(app::memory_sentence(memories, true), testing::EndsWith(", 1.25x less than BF16."));
+  memories = app::recipe_memories(request, splits);
   const std::string forward = app::memory_sentence(memories, false);
   EXPECT_THAT(forward, HasSubstr("This step keeps nothing; with a backward pass"));
   EXPECT_THAT(forward, HasSubstr("FP8 block would keep"));

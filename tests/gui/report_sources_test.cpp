@@ -98,5 +98,25 @@ TEST_F(WatchedSources, AnotherProgramAndAVisitOfTheUserComeOnScreen) {
   EXPECT_EQ(shown(), "step");
 }
 
+TEST(ReportSourcesOfTheGallery, TheListedVisitToACaseIsPutOnScreen) {
+  const std::vector<profiling::HazardCase>& cases = profiling::hazard_cases();
+  const auto title = [&cases](std::size_t index, bool healthy) {
+    return profiling::subject_title({.id = cases[index].id, .healthy = healthy});
+  };
+  SessionView view;
+  view.visits = {made_visit(title(0, false)), made_visit(title(1, true)),
+                 made_visit(title(1, false))};
+  ReportSources sources;
+  sources.follow(view);
+  const int changes = sources.changes();
+  ASSERT_TRUE(sources.choose_about({.id = cases[1].id, .healthy = false}));
+  EXPECT_EQ(sources.chosen()->key, "visit 3");
+  EXPECT_EQ(sources.changes(), changes + 1);
+  ASSERT_TRUE(sources.choose_about({.id = cases[1].id, .healthy = true}));
+  EXPECT_EQ(sources.chosen()->key, "visit 2");
+  EXPECT_FALSE(sources.choose_about({.id = cases[2].id, .healthy = false}));
+  EXPECT_EQ(sources.chosen()->key, "visit 2");
+}
+
 }  // namespace
 }  // namespace app

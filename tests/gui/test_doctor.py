@@ -350,6 +350,28 @@ def test_recorded_visits_of_the_gallery_are_seen_without_a_gpu(open_window, gall
         c["id"] == "doctor.show_recorded" and not c["enabled"] for c in m["controls"]))
 
 
+def test_a_case_that_the_recording_has_a_visit_to_is_opened(open_window):
+    window = open_window(str(ASSETS / "sessions" / "gallery.session"), "--no-worker")
+    window.wait("the first visit", lambda m: any(c["id"] == "graphs.source" for c in m["controls"]))
+
+    def source_and_header(words):
+        window.wait(words, lambda m: any(c["id"] == "graphs.source" and c["value"].endswith(words)
+                                         for c in m["controls"]))
+        window.settle()
+        assert window.control("headline.subject")["value"].endswith(words)
+
+    window.choose("doctor.case", "A scale passed by value")
+    source_and_header(": A scale passed by value")
+    assert window.control("graphs.source")["value"].startswith("visit ")
+    assert "not examined" not in window.control("doctor.conclusion")["value"]
+    # Nothing was recorded of its twin: then no other visit is named.
+    window.click("doctor.healthy")
+    window.wait("the twin", lambda m: any(c["id"] == "graphs.source" and c["value"].startswith("not examined: ")
+                                          for c in m["controls"]))
+    window.settle()
+    assert "not examined: A scale passed by value" in window.control("headline.subject")["value"]
+
+
 @pytest.mark.parametrize("without, why", [
     (None, "there are no recorded visits to the gallery at"), (["shared-workspace"], "holds no visit to shared-workspace")])
 def test_a_missing_visit_is_said_to_be_missing(open_window, gallery, without, why):

@@ -198,6 +198,40 @@ def test_recent_files(open_window, program):
             c["id"] == "recent.0" and "no longer there" in c["value"] for c in m["controls"]))
 
 
+def test_saved_files_are_recent_and_unreadable_ones_are_not(open_window):
+    from test_window import save_session
+    window = open_window()
+    path = save_session(window)
+    broken = window.folder / "broken.npy"
+    broken.write_bytes(b"no tensor")
+    window.open_file(broken)
+    window.wait("why it cannot be read", lambda m: "broken.npy" in m["state"]["last_error"])
+    window.click("top.recent")
+    current = window.wait("menu", lambda m: any(c["id"] == "recent.0" for c in m["controls"]))
+    recent = [c["label"] for c in current["controls"] if c["id"].startswith("recent.")]
+    assert str(path) in recent and not [one for one in recent if "broken" in one]
+    window.settle()
+    error = [c["value"] for c in current["controls"] if c["id"] == "status.error"]
+    assert error and error[0], "of the newest run"
+    window.click("recent.0")
+    window.wait("the recording, without the error of a run that is not on screen", lambda m: m["state"]["from_file"]
+                and not any(c["id"] == "status.error" and c["value"] for c in m["controls"]))
+
+
+def test_no_palette_opens_over_a_dialog(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.key("ctrl+o")
+    window.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
+    window.key("ctrl+shift+p")
+    window.settle()
+    assert window.control("palette.filter") is None
+    window.key("Escape")
+    window.wait("no dialog", lambda m: not any(c["id"] == "file.accept" for c in m["controls"]))
+    window.key("ctrl+shift+p")
+    window.wait("the palette", lambda m: any(c["id"] == "palette.filter" for c in m["controls"]))
+
+
 def drop(window, *paths):
     dropper = os.environ.get("FILE_DROPPER")
     if not dropper:

@@ -36,6 +36,7 @@ def press(window, key):
 
 
 def test_keys_zoom_pan_and_fit(timeline):
+    press(timeline, "Home")
     low, high = reach(timeline)
     press(timeline, "w")
     zoomed_low, zoomed_high = reach(timeline)

@@ -39,11 +39,17 @@ def middle_of_a_product(recording, stage, low, high):
 
 
 def timeline_of(sample, stage, open_window, tmp_path):
-    """The recording of an H200, with the pointer over a product in the middle of its timeline."""
+    """The recording of an H200, all its timed iterations in view, with the pointer over a product in the middle.
+    `opened`: the view before."""
     recording = tmp_path / sample.name
     shutil.copy(sample, recording)  # Exported files are written next to it.
     window = open_window(str(recording), "--no-worker")
     window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
+    window.settle()
+    window.opened = fields(window)
+    window.xdotool("mousemove", *window.centre("performance.timeline"))
+    window.settle()
+    window.key("Home")
     window.settle()
     x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
     low, high = fields(window)["from_ns"], fields(window)["to_ns"]
@@ -101,6 +107,11 @@ def test_lanes_and_curves_fill_a_maximized_card(timeline):
     assert power_bottom - power_top > 90
 
 
+def test_the_power_label_names_the_timed_part_and_the_whole_run(timeline):
+    value = timeline.control("performance.power")["value"]
+    assert value.endswith("label=power, highest 734 W in the timed iterations, 875 W in the whole run")
+
+
 def test_lanes_follow_the_switch(timeline):
     streams = fields(timeline)["records"]
     timeline.click("performance.lanes.1")
@@ -133,6 +144,28 @@ def test_search_counts_hits_and_goes_from_one_to_the_next(timeline):
     # The whole field is selected after Enter: typing starts a new search.
     timeline.xdotool("type", "--delay", 30, "no such kernel")
     timeline.wait("no hit", lambda m: found(timeline) == ["no such kernel", "no record"])
+    press_in_field(timeline, "ctrl+a", "all of it selected", lambda: True)
+    timeline.xdotool("type", "--delay", 30, "e5")
+    timeline.wait("why there is no hit", lambda m: found(timeline) == ["e5", "no record names an expert"])
+    press_in_field(timeline, "Escape", "an empty search", lambda: found(timeline) == ["", ""])
+
+
+def test_it_opens_on_one_timed_step_and_enter_makes_the_hit_legible(timeline):
+    span = timeline.opened["to_ns"] - timeline.opened["from_ns"]
+    assert 10e6 < span < 13e6, "one step of 11 ms, without the checks between steps"
+    timed = fields(timeline)
+    assert timed["to_ns"] - timed["from_ns"] > 5e8, "Home shows all of them"
+    press(timeline, "Home")
+    assert fields(timeline)["to_ns"] - fields(timeline)["from_ns"] > 1e9, "and again, all records"
+    press(timeline, "Home")
+    assert fields(timeline)["to_ns"] - fields(timeline)["from_ns"] == span
+    press(timeline, "slash")
+    timeline.wait("a field that takes text", lambda m: timeline.control("performance.find")["kind"] == "input")
+    timeline.xdotool("type", "--delay", 30, "memset")
+    timeline.wait("hits", lambda m: found(timeline)[0] == "memset" and found(timeline)[1] not in ("", "..."))
+    press_in_field(timeline, "Return", "the first hit", lambda: place(timeline) > 0)
+    shown = fields(timeline)
+    assert shown["to_ns"] - shown["from_ns"] < 1e6, "wide enough to be seen"
 
 
 def test_a_search_shows_a_hit_that_is_out_of_view(timeline):

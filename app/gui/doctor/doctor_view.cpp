@@ -385,17 +385,20 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   hung_board_.draw(context, cards, plan, made);
 }
 
-void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
+void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene,
+                      ReportSources& sources) {
   const Theme& theme = context.theme;
-  const profiling::HazardCase* explained = bar_.gallery_case();
+  const std::optional<profiling::GallerySubject> explained = bar_.gallery_subject();
   const profiling::DoctorReport* shown = examined(scene).report();
   const float used =
       bar_.draw(context, area.at, area.size.x, examined(scene)) + theme.px(kGapSmall);
-  if (bar_.gallery_case() != explained) {
+  const std::optional<profiling::GallerySubject> chosen = bar_.gallery_subject();
+  if (chosen && chosen != explained && !sources.choose_about(*chosen)) {
     // After choosing another case the user wants to read about it, or goes through the recorded
     // ones.
     const auto& recorded = context.view.doctor.recorded_case;
-    if (recorded != nullptr && shown == &recorded->report) bar_.show_recorded(context);
+    const bool shows_recorded = recorded != nullptr && shown == &recorded->report;
+    if (shows_recorded && !chosen->healthy) bar_.show_recorded(context);
   }
   draw_cards(context, area.below(used), examined(scene));
 }
@@ -406,8 +409,14 @@ bool DoctorView::close_front() {
 }
 
 GraphScene& DoctorView::examined(GraphScene& scene) {
+  return unexamined(scene).empty() ? scene : unexamined_;
+}
+
+std::string DoctorView::unexamined(const GraphScene& scene) const {
   const profiling::DoctorReport* report = scene.report();
-  return report == nullptr || bar_.is_about(report->snapshot.subject) ? scene : unexamined_;
+  if (report == nullptr || bar_.is_about(report->snapshot.subject)) return {};
+  const auto subject = bar_.gallery_subject();
+  return subject ? "not examined: " + profiling::subject_title(*subject) : "no case is chosen";
 }
 
 void DoctorView::show_gallery(const PanelContext& context) {

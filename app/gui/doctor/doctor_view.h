@@ -11,6 +11,7 @@
 #include "app/gui/doctor/cure_view.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/doctor/finding_view.h"
+#include "app/gui/doctor/report_sources.h"
 #include "app/gui/doctor/symptom_view.h"
 #include "app/gui/graph/graph_scene.h"
 #include "app/gui/plot/drawn_table.h"
@@ -21,7 +22,12 @@ class DoctorView {
  public:
   /// In the gallery, questions lead from a symptom to a case, which is explained until a finding of
   /// a visit to it is chosen. Reports about another subject than the case are not shown beside it.
-  void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+  /// A listed report about a newly chosen case is put on screen.
+  void draw(const PanelContext& context, const Area& area, GraphScene& scene,
+            ReportSources& sources);
+  /// What is chosen in the gallery, where the report of `scene` is not about it: then none is
+  /// shown. Empty: the report is shown.
+  std::string unexamined(const GraphScene& scene) const;
   /// Shows all cards again; false if none fills the view.
   bool close_front();
   /// The recorded visit to the chosen case of the gallery, else to its first.

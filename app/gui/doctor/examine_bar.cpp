@@ -37,11 +37,16 @@ const profiling::HazardCase* ExamineBar::gallery_case() const {
   return in_gallery() && case_ >= 0 && index < cases.size() ? &cases[index] : nullptr;
 }
 
+std::optional<profiling::GallerySubject> ExamineBar::gallery_subject() const {
+  const profiling::HazardCase* one = gallery_case();
+  if (one == nullptr) return std::nullopt;
+  return profiling::GallerySubject{.id = one->id, .healthy = healthy_};
+}
+
 bool ExamineBar::is_about(const std::string& subject) const {
   if (!in_gallery()) return true;
-  const profiling::HazardCase* one = gallery_case();
-  return one != nullptr && profiling::gallery_subject(subject) ==
-                               profiling::GallerySubject{.id = one->id, .healthy = healthy_};
+  const std::optional<profiling::GallerySubject> chosen = gallery_subject();
+  return chosen && profiling::gallery_subject(subject) == chosen;
 }
 
 void ExamineBar::choose_case(const profiling::HazardCase* one) {

@@ -1,6 +1,7 @@
 // What to examine and how: subject, deadline, and the buttons that start and end a visit.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class ExamineBar {
   bool in_gallery() const { return kind_ == 1; }
   /// Null outside the gallery, and until a case is chosen.
   const profiling::HazardCase* gallery_case() const;
+  /// That case or its healthy twin.
+  std::optional<profiling::GallerySubject> gallery_subject() const;
   /// Whether a report with this subject is about what is chosen. Outside the gallery any report is:
   /// the request in the rail is what would be examined next.
   bool is_about(const std::string& subject) const;

@@ -74,7 +74,13 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   std::vector<std::string> labels;
   for (const ReportSource& source : sources_.all()) labels.push_back(source.label);
   int index = sources_.index();
-  const ReportSource* source = sources_.chosen();
+  // The doctor does not show a report about another subject than the chosen case.
+  const std::string unexamined = view_ == 3 ? doctor_.unexamined(scene_) : "";
+  if (!unexamined.empty()) {
+    index = static_cast<int>(labels.size());
+    labels.push_back(unexamined);
+  }
+  const ReportSource* source = unexamined.empty() ? sources_.chosen() : nullptr;
   const std::vector<profiling::GraphSnapshot> none;
   const auto& graphs = source == nullptr ? none : source->report->snapshot.graphs;
   ImGui::SameLine(0, theme.px(kGapSection));
@@ -121,7 +127,7 @@ void GraphsPanel::draw_no_scene(const PanelContext& context, ImVec2 size) {
 
 void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
   if (view_ == 3) {
-    doctor_.draw(context, area, scene_);
+    doctor_.draw(context, area, scene_, sources_);
     return;
   }
   ImGui::SetCursorScreenPos(area.at);
@@ -156,6 +162,9 @@ void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
 
 std::optional<PageSubject> GraphsPanel::subject() const {
   if (view_ == 0) return std::nullopt;
+  if (const std::string none = view_ == 3 ? doctor_.unexamined(scene_) : ""; !none.empty()) {
+    return PageSubject{.words = "Graph doctor · " + none, .answers_request = false};
+  }
   const ReportSource* const source = sources_.chosen();
   if (source == nullptr ? view() != "doctor" : source->run != nullptr) return std::nullopt;
   return PageSubject{

@@ -174,4 +174,14 @@ void ReportSources::choose(int index) {
   if (index >= 0 && at < all_.size()) put_on_screen(all_[at].key);
 }
 
+bool ReportSources::choose_about(const profiling::GallerySubject& subject) {
+  const auto found = std::ranges::find_if(all_, [&subject](const ReportSource& one) {
+    return one.report != nullptr &&
+           profiling::gallery_subject(one.report->snapshot.subject) == subject;
+  });
+  if (found == all_.end()) return false;
+  put_on_screen(found->key);
+  return true;
+}
+
 }  // namespace app

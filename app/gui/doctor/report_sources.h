@@ -7,6 +7,7 @@
 
 #include "app/controllers/session_view.h"
 #include "app/gui/graph/graph_scene.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
 
@@ -33,6 +34,8 @@ class ReportSources {
   /// yet, puts the recording's visit to the run's step on screen, else its first.
   void prefer_visit(const SessionView& view);
   void choose(int index);
+  /// The report about this case of the gallery, if one is listed; else nothing changes.
+  bool choose_about(const profiling::GallerySubject& subject);
   /// How often another one was put on screen: by the user, because it is new, or as the first of a
   /// recording.
   int changes() const { return changes_; }

@@ -66,10 +66,16 @@ std::string how_measured(engine::ExpertMethod method, const engine::RunResult& r
          "written for every expert, with or without rows.";
 }
 
-std::string source_name(const PerformanceModel::ExpertSource& source) {
+/// A step has a quantize launch for each of its operands; apart from its records, that of X is
+/// timed.
+std::string source_name(const PerformanceModel::ExpertSource& source, engine::StepKind step) {
   const std::string stage(engine::stage_name(source.stage));
   if (source.method == engine::ExpertMethod::Trace) return stage;
-  return stage + ", " + method_name(source.method);
+  const std::string operand =
+      source.stage == engine::Stage::Quantize
+          ? fmt::format(" {}", engine::tensor_symbol(step, engine::StepTensor::X))
+          : "";
+  return stage + operand + ", " + method_name(source.method);
 }
 
 }  // namespace
@@ -145,7 +151,9 @@ CardSpec PerformancePanel::experts_card(const PanelContext& context, const Area&
   const engine::RunResult& result = model_.run().result;
   const std::size_t sources = model_.source_count();
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < sources; ++i) names.push_back(source_name(model_.source(i)));
+  for (std::size_t i = 0; i < sources; ++i) {
+    names.push_back(source_name(model_.source(i), result.effective.step));
+  }
   // Side by side if a title fits next to them; a step with a backward pass has too many.
   const float row = theme.px(74) * static_cast<float>(sources);
   const bool listed = row > area.size.x - theme.px(200) || !picture_names_only_stages();
@@ -167,8 +175,11 @@ CardSpec PerformancePanel::experts_card(const PanelContext& context, const Area&
       .id = "performance.experts_card",
       .title = sources == 0 ? "Per expert" : "Per expert: " + names[model_.source_index()],
       .question =
-          "How long does each expert take in one iteration, and does that follow "
-          "its rows? A click selects an expert, here and in Numerics.",
+          method == engine::ExpertMethod::Trace
+              ? "How long does each expert take in one iteration, and does that follow its rows? "
+                "A click selects an expert, here and in Numerics."
+              : "How long does each expert take in one launch, and does that follow its rows? A "
+                "click selects an expert, here and in Numerics.",
       .note = sources == 0 ? ""
                            : context.view.absent_note() + selected_note(context.view.expert) +
                                  experts_note(),

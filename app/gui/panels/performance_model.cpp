@@ -22,7 +22,14 @@ std::string sentence_of_longest(const profiling::RecordedRun& run,
                                 const std::vector<profiling::KernelSummary>& largest_first,
                                 std::span<const profiling::OperationPoint> points) {
   if (largest_first.empty()) return {};
-  const profiling::KernelSummary& longest = largest_first.front();
+  // The longest of those that are rated: that another has no rate says nothing about the run.
+  const auto rated = std::ranges::find_if(largest_first, [&](const auto& kernel) {
+    return std::ranges::any_of(points, [&kernel](const profiling::OperationPoint& point) {
+      return point.stage == kernel.stage && point.writes == kernel.writes;
+    });
+  });
+  const profiling::KernelSummary& longest =
+      rated == largest_first.end() ? largest_first.front() : *rated;
   return profiling::roof_sentence(run.result, points, longest.stage, longest.writes);
 }
 

@@ -67,7 +67,7 @@ class PerformancePanel : public PagePanel {
   EmptyState no_experts(const PanelContext& context) const;
   void draw_expert_read_out(const PanelContext& context, int expert) const;
   /// Moves the timeline's view to the record, and shows a lane that has it.
-  void bring_into_view(std::uint32_t record);
+  void bring_into_view(std::uint32_t record, bool legible);
   // performance_power_strip.cpp
   float power_strip_height(const Theme& theme) const;
   /// Width of the clock's axis, right of the strip and so of the timeline; 0 = no axis.

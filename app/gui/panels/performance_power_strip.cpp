@@ -14,6 +14,7 @@
 #include "app/plot/ticks.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/export/csv.h"
+#include "profiling/power/step_times.h"
 
 namespace app {
 namespace {
@@ -29,8 +30,22 @@ struct Curve {
   const char* unit;
   double (*value)(const PowerSample&);  // negative = the device did not report it
   ImU32 color;
-  double highest = 0.0;
+  double highest = 0.0;  // of the whole run: the height of the strip
+  double timed = -1.0;   // the highest in the timed iterations; negative = no sample is in them
 };
+
+/// "power, highest 735 W in the timed iterations, 875 W in the whole run"
+std::string label_of(const Curve& curve) {
+  if (curve.timed < 0.0) {
+    return fmt::format("{}, highest {:.0f} {} in the whole run", curve.name, curve.highest,
+                       curve.unit);
+  }
+  const std::string timed = fmt::format("{:.0f} {}", curve.timed, curve.unit);
+  const std::string whole = fmt::format("{:.0f} {}", curve.highest, curve.unit);
+  return timed == whole ? fmt::format("{}, highest {} (timed iterations)", curve.name, timed)
+                        : fmt::format("{}, highest {} in the timed iterations, {} in the whole run",
+                                      curve.name, timed, whole);
+}
 
 /// The samples around a view: one more on each side, so that lines leave it at the right slope.
 struct Visible {
@@ -53,10 +68,7 @@ Visible visible(const std::vector<PowerSample>& samples, plot::Range view) {
 /// highest of the run.
 plot::Line line_of(const plot::PlotFrame& frame, const std::vector<PowerSample>& samples,
                    Visible shown, const Curve& curve) {
-  plot::Line line{
-      .color = curve.color,
-      .width = 1.5F,
-      .name = fmt::format("{}, highest sample {:.0f} {}", curve.name, curve.highest, curve.unit)};
+  plot::Line line{.color = curve.color, .width = 1.5F, .name = label_of(curve)};
   const auto pixels = static_cast<std::size_t>(std::max(frame.max().x - frame.min().x, 1.0F));
   const std::size_t stride = std::max<std::size_t>((shown.last - shown.first) / pixels, 1);
   const double highest = std::max(curve.highest, 1.0);
@@ -118,13 +130,13 @@ plot::Spans limits_of(const PanelContext& context, const std::vector<PowerSample
 }
 
 void show_sample(const PanelContext& context, const PowerSample& sample,
-                 std::span<const Curve> curves) {
+                 std::span<const engine::Iteration> iterations, std::span<const Curve> curves) {
   plot::ChipColors chips;
   for (const Curve& curve : curves) chips.emplace_back(curve.column, curve.color);
   const double time = static_cast<double>(sample.time_ns);
-  plot::read_out(
-      context, "clock and power at " + plot::duration_text(time),
-      plot::row_lines(profiling::power_table({&sample, 1}), 0, context.theme.colors, chips));
+  plot::read_out(context, "clock and power at " + plot::duration_text(time),
+                 plot::row_lines(profiling::power_table({&sample, 1}, iterations), 0,
+                                 context.theme.colors, chips));
 }
 
 }  // namespace
@@ -146,8 +158,9 @@ void PerformancePanel::save_power(const PanelContext& context) const {
         StatusMessage{"This run has no samples of clock and power: " + power.missing});
     return;
   }
-  context.commands.push_back(
-      CsvOrder{"performance-power", profiling::csv_text(profiling::power_table(power.samples))});
+  context.commands.push_back(CsvOrder{
+      "performance-power",
+      profiling::csv_text(profiling::power_table(power.samples, model_.run().result.iterations))});
 }
 
 void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size,
@@ -171,9 +184,13 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
                     {"SM clock", "sm_clock_mhz", "MHz",
                      [](const PowerSample& s) { return static_cast<double>(s.sm_clock_mhz); },
                      theme.stage(engine::Stage::Amax)}};
+  const std::vector<engine::Iteration>& iterations = model_.run().result.iterations;
+  const profiling::TimeSpan timed = profiling::timed_span(iterations);
   for (Curve& curve : curves) {
     for (const PowerSample& sample : power.samples) {
-      curve.highest = std::max(curve.highest, curve.value(sample));
+      const double value = curve.value(sample);
+      curve.highest = std::max(curve.highest, value);
+      if (timed.holds(sample.time_ns)) curve.timed = std::max(curve.timed, value);
     }
   }
   // Shares the timeline's view in both directions; its selection and drags stay separate.
@@ -192,7 +209,8 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
          .x = {.kind = plot::AxisKind::Nanoseconds,
                .limits = model_.lanes().limits,
                .ticks = false,
-               .fit = model_.lanes().timed},
+               .fit = model_.lanes().timed,
+               .first = model_.lanes().step},
          .y = {.kind = plot::AxisKind::Number, .limits = {0.0, kHeadroom}, .ticks = false},
          .selectable = false,
          .min_span = 20.0,
@@ -219,16 +237,16 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
                                    .upright = true}});
     }
   }
-  if (nearest != nullptr) show_sample(context, *nearest, curves);
+  if (nearest != nullptr) show_sample(context, *nearest, iterations, curves);
   if (strip_view_.x != before) {
     timeline_view_.x = strip_view_.x;
     timeline_view_.held = strip_view_.held;
   }
   controls::record(
       context, "performance.power", "clock and power", "plot",
-      fmt::format("samples={};shown={};max_w={:.0f};max_mhz={:.0f};limits={};method={}",
+      fmt::format("samples={};shown={};max_w={:.0f};max_mhz={:.0f};limits={};method={};label={}",
                   power.samples.size(), shown.last - shown.first, curves[0].highest,
-                  curves[1].highest, named_limits, power.method),
+                  curves[1].highest, named_limits, power.method, label_of(curves[0])),
       at, end);
 }
 

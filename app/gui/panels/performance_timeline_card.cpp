@@ -53,7 +53,7 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
   const float choices = std::min(theme.px(220), width - gap);
   if (width > choices + theme.px(140)) {
     if (const auto record = find_.draw(context, width - choices - 2.0F * gap, timeline_view_.x)) {
-      bring_into_view(*record);
+      bring_into_view(*record, /*legible=*/true);
     }
     ImGui::SameLine(0, gap);
   }
@@ -71,9 +71,9 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
   }
 }
 
-void PerformancePanel::bring_into_view(std::uint32_t record) {
+void PerformancePanel::bring_into_view(std::uint32_t record, bool legible) {
   const plot::TimelineLanes& lanes = model_.lanes();
-  plot::bring_into_view(model_.run().activity.records[record], lanes, timeline_view_);
+  plot::bring_into_view(model_.run().activity.records[record], lanes, legible, timeline_view_);
   // Its lane may be hidden, or collapsed with its group.
   const std::vector<std::size_t> of_record = plot::lanes_with(lanes, model_.run().activity, record);
   if (of_record.empty()) return;
@@ -167,8 +167,9 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
       .title = "Timeline",
       .question =
           "What ran when? Wheel zooms at the cursor, right drag or Shift+drag pans, "
-          "left drag selects a range, double click or Home shows the timed iterations, "
-          "again all records. 0 is the start of the first timed iteration. A click chooses "
+          "left drag selects a range. It opens on the timed iteration of median duration; double "
+          "click or Home shows all timed iterations, again all records, again that one. 0 is the "
+          "start of the first timed iteration. A click chooses "
           "a record; , and . go to its neighbours "
           "in the row, [ and ] along the graph. The strip below shows everything.",
       .note = run.result.activity_method +
@@ -279,7 +280,7 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
                                                             ImVec2 size) {
   const profiling::Activity& activity = model_.run().activity;
   if (find_.handle_keys(context.keys, model_.lanes())) {
-    bring_into_view(*find_.chosen());
+    bring_into_view(*find_.chosen(), /*legible=*/false);
   }
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const float notes = notes_.prepare(context, timeline_view_);

@@ -95,6 +95,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   picture->operations = profiling::explained_step(run->result);
   picture->names = profiling::work_labels(run->activity, run->result.effective.step);
   for (const profiling::ActivityRecord& record : records) {
+    picture->names_experts = picture->names_experts || record.expert >= 0;
     const plot::Range range{static_cast<double>(record.start_ns),
                             static_cast<double>(record.end_ns)};
     picture->limits = joined(picture->limits, range);
@@ -106,6 +107,11 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
       picture->limits = joined(picture->limits, {static_cast<double>(event.start_ns),
                                                  static_cast<double>(event.end_ns)});
     }
+  }
+  // Between iterations the profiler checks their results, which is not the step's own time.
+  if (const profiling::ActivityRecord* step = profiling::median_iteration(picture->spans)) {
+    picture->step = plot::padded(
+        {static_cast<double>(step->start_ns), static_cast<double>(step->end_ns)}, 0.02);
   }
   if (!picture->timed.empty()) picture->timed = plot::padded(picture->timed, 0.01);
   if (!picture->limits.empty()) picture->limits = plot::padded(picture->limits, 0.005);
@@ -120,6 +126,7 @@ std::shared_ptr<const LanePicture> make_lanes(std::shared_ptr<const RunPicture> 
   picture->lanes.limits = run->limits;
   picture->lanes.names = run->names;
   picture->lanes.timed = run->timed;
+  picture->lanes.step = run->step;
   picture->run = std::move(run);
   return picture;
 }

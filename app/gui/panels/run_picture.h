@@ -73,6 +73,7 @@ struct RunPicture {
   profiling::EventSpans events;
   IterationSeries iterations;
   std::vector<engine::Stage> expert_stages;  // the stages whose timed records name an expert
+  bool names_experts = false;                // some record does, timed or not
   std::vector<MeasuredExperts> measured_experts;
   std::vector<profiling::RooflinePoint> roofline;
   std::string unplaced;  // why its quantization is not on it; empty = it is, or there is none
@@ -81,6 +82,7 @@ struct RunPicture {
   profiling::WorkLabels names;
   plot::Range limits;  // of all records and events
   plot::Range timed;   // of those in iterations
+  plot::Range step;    // of those in the iteration of median duration
 };
 std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run);
 

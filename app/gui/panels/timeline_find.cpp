@@ -50,7 +50,7 @@ const profiling::TimelineLod* TimelineFind::hits() const {
 std::string TimelineFind::count() const {
   if (text_.empty()) return "";
   if (hits_ == nullptr) return "...";
-  if (hits_->lod.size() == 0) return "no record";
+  if (hits_->lod.size() == 0) return no_hit();
   const auto members = hits_->lod.members();
   const std::string all = plot::count_text(members.size());
   if (!chosen_) return all;
@@ -58,6 +58,13 @@ std::string TimelineFind::count() const {
   if (found == members.end() || *found != *chosen_) return all;
   return fmt::format(
       "{} / {}", plot::count_text(static_cast<std::uint64_t>(found - members.begin()) + 1), all);
+}
+
+std::string TimelineFind::no_hit() const {
+  const bool expert = profiling::searched_expert(text_) >= 0;
+  if (!expert || hits_->run->names_experts) return "no record";
+  // Of a launch for all experts no record can be found by one of them.
+  return "no record names an expert";
 }
 
 bool TimelineFind::step(int direction, double view_begin_ns) {
@@ -110,13 +117,17 @@ std::optional<std::uint32_t> TimelineFind::draw(const PanelContext& context, flo
                            controls::kMaxSearchedBytes);
   controls::note_if_full(context, "performance.find", text_, controls::kMaxSearchedBytes);
   const bool typing = ImGui::IsItemActive();
+  // ImGui restores what was there before; of a search there is nothing to go back to.
+  if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) {
+    text_.clear();
+  }
   const ImVec2 low = ImGui::GetItemRectMin();
   const ImVec2 high = ImGui::GetItemRectMax();
   if (ImGui::IsItemHovered()) {
     controls::tooltip(
         context,
         "Finds records by part of a kernel's name, by stage, or by expert as e5. Enter "
-        "goes to the next, Shift+Enter to the previous.");
+        "goes to the next, Shift+Enter to the previous; Esc clears the search.");
   }
   if (text_ != before) {
     search();

@@ -39,11 +39,12 @@ class TimelineFind {
   void choose(std::optional<std::uint32_t> record) { chosen_ = record; }
   /// Null without a search or without hits.
   const profiling::TimelineLod* hits() const;
-  /// "3 / 120", "no record", "" without a search.
+  /// "3 / 120", "no record" or why there is none, "" without a search.
   std::string count() const;
 
  private:
   void search();
+  std::string no_hit() const;
   bool step(int direction, double view_begin_ns);
   std::optional<std::uint32_t> hit_to_show(plot::Range view);
 

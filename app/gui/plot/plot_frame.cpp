@@ -22,7 +22,15 @@ constexpr float kDragThreshold = 4.0F;
 constexpr float kLongTitle = 64.0F;
 // In a lower plot that line would take the room of what is plotted: there is only the title's unit.
 constexpr float kLowPlot = 84.0F;
+Range fit_of(const Axis& axis) {
+  return axis.fit.empty() ? axis.limits : clamped(axis.fit, axis.limits);
+}
+
 }  // namespace
+
+Range shown_first(const Axis& axis) {
+  return axis.first.empty() ? fit_of(axis) : clamped(axis.first, axis.limits);
+}
 
 PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view)
     : context_(context),
@@ -32,7 +40,7 @@ PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotVie
       x_kind_(spec.x.kind) {
   lay_out(spec);
   if (!view_.held || view_.x.empty()) {
-    view_.x = spec.x.fit.empty() ? spec.x.limits : spec.x.fit;
+    view_.x = shown_first(spec.x);
   }
   view_.x = clamped(view_.x, spec.x.limits);
   take_input(spec);
@@ -150,10 +158,11 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   const AxisMap before{view_.x, static_cast<double>(min_.x), static_cast<double>(max_.x)};
   const double at = before.to_value(static_cast<double>(mouse_.x));
   const Range limits = spec.x.limits;
-  const Range fit = spec.x.fit.empty() ? limits : clamped(spec.x.fit, limits);
+  const Range fit = fit_of(spec.x);
+  const Range first = shown_first(spec.x);
   const auto hold = [&](Range next) {
     view_.x = next;
-    view_.held = next != fit;
+    view_.held = next != first;
   };
 
   if (hovered_ && (io.MouseWheel != 0.0F || io.MouseWheelH != 0.0F)) {
@@ -181,8 +190,8 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   const bool double_clicked = hovered_ && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
   middle_clicked_ = hovered_ && ImGui::IsMouseClicked(ImGuiMouseButton_Middle);
   if (double_clicked || (middle_clicked_ && !spec.items) || (hovered_ && keys.fit_all)) {
-    // A second double click shows what lies outside the fit, too.
-    hold(view_.x == fit ? limits : fit);
+    // A second double click shows what lies outside the fit, too; a third is back at the start.
+    hold(view_.x == fit ? limits : view_.x == limits ? first : fit);
     view_.drag_start.reset();
   } else if (ImGui::IsItemActivated() && !right_drag && !io.KeyShift && spec.selectable) {
     view_.drag_start = at;

@@ -41,8 +41,13 @@ struct Axis {
   std::string label{};  // with its unit; empty = no title
   Range limits{};
   bool ticks = true;
-  Range fit{};  // Range shown first and after a double click; empty = the limits
+  Range fit{};  // shown after a double click, and first; empty = the limits
+  Range
+      first{};  // shown first instead, and after a double click that shows the limits; may be empty
 };
+
+/// What an axis shows before the user has moved the view.
+Range shown_first(const Axis& axis);
 
 struct FrameSpec {
   const char* id = "";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "app/gui/plot/format.h"
@@ -204,10 +205,17 @@ void draw_hovered(const Theme& theme, const PlotFrame& frame, const Hover& hover
                         theme.colors.text);
 }
 
-/// Fits the block under the mouse, or the timed part.
+Axis time_axis(const TimelineLanes& lanes) {
+  return {.kind = AxisKind::Nanoseconds,
+          .limits = lanes.limits,
+          .fit = lanes.timed,
+          .first = lanes.step};
+}
+
+/// Fits the block under the mouse, or what is shown first.
 void fit_block(const TimelineLanes& lanes, const Hover& hover, PlotView& view) {
   // The view is the frame's until the next one.
-  view.x = lanes.timed.empty() ? lanes.limits : clamped(lanes.timed, lanes.limits);
+  view.x = shown_first(time_axis(lanes));
   view.held = hover.block.has_value();
   if (!hover.block) return;
   const Range block{static_cast<double>(hover.block->begin_ns),
@@ -317,7 +325,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
   FrameSpec frame_spec{
       .id = spec.id,
       .size = spec.size,
-      .x = {.kind = AxisKind::Nanoseconds, .limits = lanes.limits, .fit = lanes.timed},
+      .x = time_axis(lanes),
       .y = {.kind = AxisKind::Number, .label = "", .limits = {0.0, 1.0}, .ticks = false},
       .selectable = true,
       .items = true,
@@ -377,11 +385,16 @@ std::vector<std::size_t> lanes_with(const TimelineLanes& lanes, const profiling:
 }
 
 void bring_into_view(const profiling::ActivityRecord& record, const TimelineLanes& lanes,
-                     PlotView& view) {
+                     bool legible, PlotView& view) {
   const auto begin = static_cast<double>(record.start_ns);
   const auto end = static_cast<double>(record.end_ns);
-  if (begin >= view.x.min && end <= view.x.max) return;
-  const double span = std::max(view.x.span(), 1.2 * (end - begin));
+  // Narrower than this part of the view it could not be told from its neighbours.
+  constexpr double kLeastShare = 0.01;
+  const double least = std::max(end - begin, 1.0);
+  const double widest = legible ? least / kLeastShare : std::numeric_limits<double>::infinity();
+  const bool seen = begin >= view.x.min && end <= view.x.max;
+  if (seen && view.x.span() <= widest) return;
+  const double span = std::clamp(view.x.span(), 1.2 * least, widest);
   const double middle = 0.5 * (begin + end);
   view.x = clamped({middle - 0.5 * span, middle + 0.5 * span}, lanes.limits);
   view.held = true;

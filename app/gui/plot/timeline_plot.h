@@ -31,6 +31,7 @@ struct TimelineLanes {
   std::vector<std::string> groups;  // of the lanes, one per lane
   Range limits;
   Range timed;         // of the timed iterations; empty if there are none
+  Range step;          // of one of them, which is shown first; empty if there are none
   MemoryCurve memory;  // drawn over the lane of memory events
   /// Of the records on the blocks; of none: blocks of several kernels may have one name.
   profiling::WorkLabels names;
@@ -114,9 +115,10 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
 std::vector<std::size_t> lanes_with(const TimelineLanes& lanes, const profiling::Activity& activity,
                                     std::uint32_t record);
 
-/// Moves the view, keeping its span, until the record lies in it.
+/// Moves the view, keeping its span, until the record lies in it. `legible`: also zooms in until
+/// the record is wide enough to be seen.
 void bring_into_view(const profiling::ActivityRecord& record, const TimelineLanes& lanes,
-                     PlotView& view);
+                     bool legible, PlotView& view);
 
 /// The whole recording in one strip, with the view as a draggable window in it. `generation`
 /// identifies the lanes. Returns the number of busy pixels, for the control map.

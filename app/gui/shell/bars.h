@@ -85,6 +85,10 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state, RunPick
 /// `precision` is that of the median: "±0.8 %"; empty = unknown.
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
                    const std::string& precision);
+/// The same in one line, where cards are presented without it: the subject of the page, else the
+/// figures, the device and the request. Empty without a run.
+std::string headline_line(const SessionView& view, const profiling::Distribution& step_ns,
+                          const std::string& precision);
 
 /// The device between runs, as text for the status bar: its clock, power and temperature, or why
 /// they are not known. Rounded, so that noise does not change the text.

@@ -76,16 +76,21 @@ void draw_line(const PanelContext& context, const char* id, const char* label,
   if (ImGui::IsItemHovered()) controls::tooltip(context, with_whole(shown, text));
 }
 
+/// The request that the figures answer, and whether it is another one than the rail's.
+std::string answered(const SessionView& view) {
+  return (view.stale       ? "older request: "
+          : view.from_file ? "recorded: "
+          : !view.answers  ? "another request: "
+                           : "") +
+         summary_of(view.run->request);
+}
+
 /// What the figures belong to: the request, in two lines where one is too short, and the device.
 void draw_request(const PanelContext& context, float top) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   const std::string summary = summary_of(view.run->request);
-  const std::string answers = (view.stale       ? "older request: "
-                               : view.from_file ? "recorded: "
-                               : !view.answers  ? "another request: "
-                                                : "") +
-                              summary;
+  const std::string answers = answered(view);
   const engine::DeviceFacts& facts = view.run->result.device;
   const std::string device =
       facts.driver.empty() ? facts.name : facts.name + " \u00b7 driver " + facts.driver;
@@ -119,6 +124,26 @@ void draw_request(const PanelContext& context, float top) {
 }
 
 }  // namespace
+
+std::string headline_line(const SessionView& view, const profiling::Distribution& step_ns,
+                          const std::string& precision) {
+  if (view.subject) return view.subject->words;
+  if (view.run == nullptr) return {};
+  const engine::RunResult& result = view.run->result;
+  std::string line;
+  for (const HeadlineFigure& figure : profiling::headline_of(result, step_ns, precision)) {
+    if (!line.empty()) line += " · ";
+    // "TFLOP/s" needs no name.
+    if (figure.name == "snr") line += figure.label.substr(0, figure.label.find(',')) + " ";
+    if (figure.name == "step" || figure.name == "lost") line += figure.name + " ";
+    line += figure.value.text();
+  }
+  for (const std::string& part : {result.device.name, answered(view)}) {
+    if (!line.empty() && !part.empty()) line += " · ";
+    line += part;
+  }
+  return line;
+}
 
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
                    const std::string& precision) {

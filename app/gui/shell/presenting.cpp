@@ -7,6 +7,7 @@
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/shell/bars.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/path_text.h"
@@ -110,6 +111,10 @@ void Shell::end_presenting() {
   page_ = before.page;
 }
 
+float Shell::presented_height(const Theme& theme) {
+  return theme.px(kRowHeight) + theme.fonts.label->FontSize + theme.px(kGapSmall);
+}
+
 void Shell::draw_presented_line(const PanelContext& context) {
   const Theme& theme = context.theme;
   const PresentingPass& pass = *context.presenting;
@@ -138,6 +143,12 @@ void Shell::draw_presented_line(const PanelContext& context) {
   controls::record(context, "present.keys", "Keys", "text", std::string(kHint),
                    {end.x - hint, at.y}, end);
   controls::record(context, "present.line", "What is presented", "text", text, at, end);
+  // A picture of the card alone must say what it was measured on.
+  const std::string run = headline_line(context.view, step_ns_, step_precision_);
+  if (run.empty()) return;
+  draw_shown(draw, font, {at.x, end.y}, theme.colors.dim_text, fitted(font, run, room));
+  controls::record(context, "present.run", "The run that is presented", "text", run, {at.x, end.y},
+                   {end.x, end.y + font->FontSize});
 }
 
 }  // namespace app

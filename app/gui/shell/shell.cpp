@@ -338,6 +338,11 @@ void Shell::act_on_window(Action action) {
       return;
     case Action::Palette:
       if (palette_.is_open()) return palette_.close();
+      // A dialog has the keys: the palette would lie under it and take none.
+      if (closing_.question().open || dialog_.is_open() || machine_dialog_.is_open() ||
+          attach_dialog_.is_open()) {
+        return;
+      }
       help_ = false;
       workbench_.files.check_recent();
       return palette_.open();

@@ -103,6 +103,8 @@ class Shell {
   /// What the frame showed decides where the next one goes, and how large its text is.
   void follow_presented(const PresentingPass& pass);
   void end_presenting();
+  /// Two lines: which card it is, and of which run.
+  static float presented_height(const Theme& theme);
   void draw_presented_line(const PanelContext& context);
   // shell_draw.cpp
   void draw_root(const PanelContext& context);

@@ -105,7 +105,7 @@ void Shell::draw_root(const PanelContext& context) {
   const SessionState& state = workbench_.runs.state;
   const bool presented = context.presenting != nullptr;
   if (presented) {
-    ImGui::Dummy({0, theme.px(kRowHeight)});
+    ImGui::Dummy({0, presented_height(theme)});
   } else {
     const ChildScope bar("##top", {0, theme.px(kTopBarHeight)}, theme.colors.panel,
                          {theme.px(kPanelPadding), theme.px((kTopBarHeight - kRowHeight) / 2)},
@@ -146,7 +146,7 @@ void Shell::draw_root(const PanelContext& context) {
     const ImVec2 below = ImGui::GetCursorPos();
     ImGui::SetCursorPos({0, 0});
     {
-      const ChildScope line("##presented", {0, theme.px(kRowHeight)}, theme.colors.panel,
+      const ChildScope line("##presented", {0, presented_height(theme)}, theme.colors.panel,
                             {theme.px(kPanelPadding), 0}, kFixed);
       draw_presented_line(context);
     }
@@ -162,7 +162,9 @@ void Shell::draw_root(const PanelContext& context) {
   const ChildScope status("##status", {0, 0}, theme.colors.panel, {theme.px(kPanelPadding), 0},
                           kFixed);
   const ThemeSpacing spacing(theme);
-  draw_status_bar(context, state.last_error, workbench_.notices);
+  // It is of a run of this window, which a recording on screen has nothing to do with.
+  draw_status_bar(context, state.from_file() ? std::string() : state.last_error,
+                  workbench_.notices);
 }
 
 void Shell::draw_rail(const PanelContext& context, float height) {

@@ -127,6 +127,21 @@ TEST(RoofSentence, AnEmulatedProductAndACpuSaySo) {
   EXPECT_EQ(text.find("tensor"), std::string::npos);
 }
 
+TEST(RoofWords, NameTheLowerBoundAndThePartOfItThatIsReached) {
+  OperationPoint point = product(1e9, 3.2e9);
+  point.stage = Stage::Quantize;
+  const auto words = [&point](const engine::RunResult& result, Stage stage) {
+    return roof_words(result, {&point, 1}, stage, point.writes);
+  };
+  engine::RunResult result = device_result();
+  EXPECT_EQ(words(result, Stage::Quantize), "memory, 80 %");
+  EXPECT_EQ(words(result, Stage::Fprop), "") << "no work is counted for it";
+  point = product(8e11, 1e8);
+  EXPECT_TRUE(words(result, Stage::Fprop).starts_with("product, "));
+  result.measurements.ceilings = {};
+  EXPECT_EQ(words(result, Stage::Fprop), "");
+}
+
 TEST(RoofSentence, AKernelWithoutCountedWorkHasNoRate) {
   const engine::RunResult result = device_result();
   EXPECT_EQ(roof_sentence(result, {}, Stage::Other, engine::WrittenValue::Unknown),

@@ -12,6 +12,7 @@
 
 #include "profiling/document/doctor_tables.h"
 #include "profiling/document/headline.h"
+#include "profiling/document/power_words.h"
 #include "profiling/document/run_document.h"
 #include "profiling/document/text.h"
 #include "profiling/export/csv.h"
@@ -122,9 +123,36 @@ TEST(Roofline, OfSomePointsHasOnlyTheirRows) {
 TEST(Power, OfOneSampleHasOnlyItsRow) {
   const std::vector<PowerSample> samples = {{.time_ns = 10, .sm_clock_mhz = 1500},
                                             {.time_ns = 20, .sm_clock_mhz = 1800}};
-  const Table last = power_table({&samples.back(), 1});
+  const std::vector<engine::Iteration> iterations = {{.start_ns = 0, .duration_ns = 15}};
+  const Table last = power_table({&samples.back(), 1}, iterations);
   ASSERT_EQ(all_rows(last).size(), 1U);
-  EXPECT_EQ(csv_text(last), csv_row(power_table(samples), 1));
+  EXPECT_EQ(csv_text(last), csv_row(power_table(samples, iterations), 1));
+}
+
+TEST(Power, EachSampleSaysWhetherItIsInTheTimedIterations) {
+  const std::vector<PowerSample> samples = {{.time_ns = -5}, {.time_ns = 10}, {.time_ns = 20}};
+  const std::vector<engine::Iteration> iterations = {{.start_ns = 0, .duration_ns = 5},
+                                                     {.start_ns = 5, .duration_ns = 10}};
+  const Table table = power_table(samples, iterations);
+  const std::size_t timed = table.columns.size() - 1;
+  ASSERT_EQ(table.columns[timed].key, "timed");
+  std::vector<std::string> cells;
+  for (const Row& row : all_rows(table)) {
+    cells.push_back(shown(table.columns[timed], row.cells[timed]));
+  }
+  EXPECT_EQ(cells, (std::vector<std::string>{"no", "yes", "no"}));
+}
+
+TEST(Power, TheSentenceNamesTheTimedPartAndTheWholeRun) {
+  std::vector<PowerSample> samples = {
+      {.time_ns = -5, .sm_clock_mhz = 1900, .power_w = 875.0, .temperature_c = 50},
+      {.time_ns = 10, .sm_clock_mhz = 1800, .power_w = 735.0, .temperature_c = 50}};
+  const std::vector<engine::Iteration> iterations = {{.start_ns = 0, .duration_ns = 15}};
+  EXPECT_EQ(power_text(samples, iterations),
+            "1800 MHz (lowest 1800), 735 W (highest 735), 50 C, 1 reading in the timed "
+            "iterations; whole run: 2 readings, highest 875 W");
+  samples.erase(samples.begin());
+  EXPECT_EQ(power_text(samples, iterations).find("whole run"), std::string::npos);
 }
 
 TEST(ReadOuts, TheColumnsThatAreColouredHaveTheirKeys) {
@@ -134,7 +162,8 @@ TEST(ReadOuts, TheColumnsThatAreColouredHaveTheirKeys) {
   for (const char* key : {"flop_per_s", "of_copy", "of_product"}) {
     EXPECT_TRUE(has(roofline_table({}, {}), key)) << key;
   }
-  for (const char* key : {"power_w", "sm_clock_mhz"}) EXPECT_TRUE(has(power_table({}), key)) << key;
+  for (const char* key : {"power_w", "sm_clock_mhz"})
+    EXPECT_TRUE(has(power_table({}, {}), key)) << key;
 }
 
 TEST(RunTables, ColumnsAreTheSameForEveryRun) {

@@ -287,6 +287,33 @@ TEST(OperationPoints, EachHasItsOwnWorkAndTime) {
   EXPECT_EQ(points[0].work.flop, 2.0 * 48 * 32 * 64);
 }
 
+TEST(OperationPoints, ACopyThatIsMadeByItselfHasItsOwnWork) {
+  using engine::CopyForms;
+  engine::RunResult result = small_result();
+  result.effective.recipe.scaling = Scaling::Block;
+  const auto quantized = [&result](CopyForms forms) {
+    Activity activity;
+    activity.records = {busy_record(0, 0, 100, Stage::Quantize)};
+    activity.records[0].writes = engine::written(engine::StepTensor::DY, forms);
+    const std::vector<OperationPoint> points = operation_points(result, activity);
+    return points.size() == 1 ? points[0].work : StageWork{};
+  };
+  // A device makes both copies in one pass; the CPU makes each of them in its own.
+  const StageWork both = quantized(CopyForms::Rowwise | CopyForms::Columnwise);
+  const StageWork rowwise = quantized(CopyForms::Rowwise);
+  const StageWork columnwise = quantized(CopyForms::Columnwise);
+  const double codes = 48 * 32;
+  EXPECT_EQ(rowwise.flop, codes);
+  EXPECT_EQ(columnwise.flop, codes);
+  EXPECT_EQ(both.flop, 2 * codes);
+  // One FP32 scale per row of 32, and per column of each of the two experts with rows. Each pass
+  // reads the elements.
+  const double read = 2 * codes;
+  EXPECT_EQ(rowwise.bytes, read + codes + 4 * 48);
+  EXPECT_EQ(columnwise.bytes, read + codes + 4 * 2 * 32);
+  EXPECT_EQ(both.bytes, read + 2 * codes + 4 * (48 + 2 * 32));
+}
+
 TEST(NominalPeaks, KnownDevicesOnly) {
   engine::RunResult result = small_result();
   result.device.name = "NVIDIA H200";
