@@ -127,8 +127,8 @@ TEST(SweepPlan, RefusesWithTheGatesSentence) {
   ASSERT_EQ(plan.size(), 2U);
   EXPECT_EQ(plan[0].refused, "");
   EXPECT_EQ(plan[1].refused, "No GPU here");
-  // One CUDA backend serves both ways; the gates know what it refuses.
-  EXPECT_THAT(app::backends_of(hopper()), testing::SizeIs(3));
+  // One CUDA backend serves all ways; the gates know what it refuses.
+  EXPECT_THAT(app::backends_of(hopper()), testing::SizeIs(engine::kBackendTraits.size()));
   EXPECT_THAT(app::backends_of(cpu_only()), ElementsAre(GemmBackend::CpuReference));
 }
 
