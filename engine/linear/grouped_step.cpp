@@ -176,10 +176,8 @@ Status GroupedStep::run(const Operation& operation, cudaStream_t stream,
 
 Status GroupedStep::launch_product(int layer, Product product, cudaStream_t stream,
                                    StepObserver& observer) const {
-  for (std::size_t index = 0; index < products_.size(); ++index) {
-    if (products_[index].layer != layer || products_[index].product != product) continue;
-    return launch_product(index, stream, observer);
-  }
+  const std::optional<std::size_t> index = index_of(layer, product);
+  if (index) return launch_product(*index, stream, observer);
   return Error{ErrorCode::Internal,
                fmt::format("The step has no {} of layer {}", name_of(product), layer)};
 }
@@ -241,31 +239,31 @@ Status GroupedStep::launch_product(std::size_t index, cudaStream_t stream,
 }
 
 Status GroupedStep::launch_expert(Product product, int expert, cudaStream_t stream) const {
-  for (std::size_t index = 0; index < products_.size(); ++index) {
-    if (products_[index].product != product || products_[index].layer != 0) continue;
-    return workspaces_->with(static_cast<int>(index), product, stream, [&](void* workspace) {
-      return products_[index].matmul->launch_expert(expert, workspace, stream);
+  const std::optional<std::size_t> index = index_of(0, product);
+  if (index) {
+    return workspaces_->with(static_cast<int>(*index), product, stream, [&](void* workspace) {
+      return products_[*index].matmul->launch_expert(expert, workspace, stream);
     });
   }
   return Error{ErrorCode::InvalidArgument, fmt::format("The step has no {}", name_of(product))};
 }
 
-const GroupedStep::StepProduct* GroupedStep::first_product(Product product) const {
-  const auto found = std::ranges::find_if(products_, [&](const StepProduct& made) {
-    return made.product == product && made.layer == 0;
-  });
-  return found == products_.end() ? nullptr : &*found;
+std::optional<std::size_t> GroupedStep::index_of(int layer, Product product) const {
+  for (std::size_t index = 0; index < products_.size(); ++index) {
+    if (products_[index].layer == layer && products_[index].product == product) return index;
+  }
+  return std::nullopt;
 }
 
 std::int64_t GroupedStep::stamped_tiles(Product product) const {
-  const StepProduct* made = first_product(product);
-  return made == nullptr ? 0 : made->matmul->stamped_tiles();
+  const std::optional<std::size_t> index = index_of(0, product);
+  return index ? products_[*index].matmul->stamped_tiles() : 0;
 }
 
 Status GroupedStep::launch_stamped(Product product, kernels::StampBuffer stamps,
                                    cudaStream_t stream) const {
-  const StepProduct* made = first_product(product);
-  if (made != nullptr) return made->matmul->launch_stamped(stamps, stream);
+  const std::optional<std::size_t> index = index_of(0, product);
+  if (index) return products_[*index].matmul->launch_stamped(stamps, stream);
   return Error{ErrorCode::InvalidArgument, fmt::format("The step has no {}", name_of(product))};
 }
 

@@ -103,8 +103,8 @@ class GroupedStep final : public DeviceStep {
     std::optional<ProductAlphas> alphas = {};  // of native NVFP4
   };
   GroupedStep() = default;
-  /// Of layer 0; null if the step has none.
-  const StepProduct* first_product(Product product) const;
+  /// Among the step's products; none if it has no such one.
+  std::optional<std::size_t> index_of(int layer, Product product) const;
   /// Program of a step that is this projection alone.
   static ProjectionProgram program_alone(const StepConfig& config);
   /// For launches of this project's kernels.

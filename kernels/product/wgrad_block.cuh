@@ -9,6 +9,7 @@
 
 #include "kernels/common/device_time.cuh"
 #include "kernels/common/group_tables.cuh"
+#include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/product/tensor_copy.cuh"
 #include "kernels/product/tensor_core.cuh"
@@ -184,17 +185,6 @@ struct FragmentPlace {
   int row;  // in the tile
   int column;
 };
-
-template <InputType kType>
-__device__ __forceinline__ std::uint32_t pack_pair(float low, float high) {
-  if constexpr (kType == InputType::Bf16) {
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-    return *reinterpret_cast<const std::uint32_t*>(&pair);
-  } else {
-    const __half2 pair = __floats2half2_rn(low, high);
-    return *reinterpret_cast<const std::uint32_t*>(&pair);
-  }
-}
 
 /// Adds what D holds to the sums of 16-bit gradients.
 template <InputType kType>

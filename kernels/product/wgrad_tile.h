@@ -5,8 +5,8 @@
 
 namespace kernels {
 
-/// 192 x 128: three warpgroups of 64 rows each, which take turns on the tensor cores while the
-/// others scale their sums. See kernels/README.md for what others cost.
+/// 192 x 128: three warpgroups of 64 rows each, so that the tensor cores have work of two while one
+/// scales its sums. See kernels/README.md for what others cost.
 inline constexpr std::int64_t kWgradTileRows = 192;
 inline constexpr std::int64_t kWgradTileColumns = 128;
 /// Two blocks work on neighbouring columns of the same rows, and each loads half of those for both.

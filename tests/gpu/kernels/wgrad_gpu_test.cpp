@@ -131,8 +131,7 @@ TEST_P(WgradGpu, RandomValuesDifferByTheTensorCoresRoundingAlone) {
     error += std::pow(double{values[i]} - double{expected[i]}, 2);
     energy += std::pow(double{expected[i]}, 2);
   }
-  // Products are aligned to the largest of each instruction with some 13 bits behind its leading
-  // one.
+  // The tensor core aligns products before it adds them.
   EXPECT_LE(std::sqrt(error), std::sqrt(energy) * 0x1p-11);
 }
 
