@@ -164,7 +164,7 @@ Result<std::unique_ptr<GroupedProduct>> one_grouped_product(const Ingredients& o
   return make_cublaslt_grouped(of.library, product);
 }
 
-kernels::JoinedCodes joined_codes(const OperandSource& source) {
+kernels::ScaledCodes scaled_codes(const OperandSource& source) {
   return {.codes = reinterpret_cast<const std::uint8_t*>(source.values.rule.base),
           .scale_inv = reinterpret_cast<const float*>(source.scales.rule.base),
           .format =
@@ -176,8 +176,8 @@ Result<std::unique_ptr<GroupedProduct>> own_product(const Ingredients& of) {
   if (of.sources.product != Product::Wgrad || !of.config.own_wgrad()) {
     return one_grouped_product(of);
   }
-  return make_expertscope_wgrad({.y = joined_codes(of.sources.b),
-                                 .x = joined_codes(of.sources.a),
+  return make_expertscope_wgrad({.y = scaled_codes(of.sources.b),
+                                 .x = scaled_codes(of.sources.a),
                                  .row_offsets = of.arrays.row_offsets.as<std::int64_t>(),
                                  .first_columns = of.arrays.padded_offsets.as<std::int64_t>(),
                                  .num_groups = of.config.num_groups(),
