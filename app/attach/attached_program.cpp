@@ -163,6 +163,8 @@ engine::Result<AttachedProgram> AttachedProgram::start(const AttachOptions& opti
   sigset_t defaults;
   sigemptyset(&defaults);
   for (const int signal : {SIGINT, SIGPIPE, SIGTERM}) sigaddset(&defaults, signal);
+  // Its agent ignores this one, which then tells it that nobody watches any more.
+  if (piped) sigaddset(&defaults, SIGHUP);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF |
                                                            (background ? POSIX_SPAWN_SETSID : 0)));

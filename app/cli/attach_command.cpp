@@ -200,7 +200,7 @@ int attach(AttachCommand& options) {
 
 }  // namespace
 
-void add_attach_command(CLI::App& program, Action& chosen) {
+void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std::string>& words) {
   CLI::App& command =
       *program.add_subcommand("attach",
                               "Run any program and find out what is wrong with its CUDA graphs: "
@@ -255,7 +255,10 @@ void add_attach_command(CLI::App& program, Action& chosen) {
   options->worker.add_machine_to(command, WorkerChoice::HostIs::Option);
   // The program brings its own.
   command.remove_option(command.get_option("--remote-cublaslt"));
-  command.callback([options, &chosen] { chosen = [options] { return attach(*options); }; });
+  command.callback([options, words, &chosen] {
+    if (!words.empty()) options->program.command = words;
+    chosen = [options] { return attach(*options); };
+  });
 }
 
 }  // namespace app::cli

@@ -89,7 +89,7 @@ struct AttachController::Watch {
   AttachStatus now;
   std::vector<AttachedVisit> visits;  // that the window has not taken yet
   bool changed = false;
-  engine::UniqueFd output;  // of a program on another machine: it goes before this
+  engine::UniqueFd printed;  // the output file of a program elsewhere, which writes until it is gone
   std::unique_ptr<RunningProgram> program;
   bool give_up = false;  // while the program is being started
   bool stop_watching = false;
@@ -189,10 +189,10 @@ engine::Result<std::unique_ptr<RunningProgram>> AttachController::Watch::started
     ENGINE_ASSIGN(AttachedProgram here, AttachedProgram::start(options));
     return std::unique_ptr<RunningProgram>(std::make_unique<AttachedProgram>(std::move(here)));
   }
-  output.reset(::open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                      S_IRUSR | S_IWUSR));
+  printed.reset(::open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                       S_IRUSR | S_IWUSR));
   options.output_file.clear();
-  options.output_descriptor = options.errors_descriptor = output.get();
+  options.output_descriptor = options.errors_descriptor = printed.get();
   return start_on(place, {.program = options, .goes_on = true, .stop = [this] {
                             return asked(&Watch::leave) || asked(&Watch::give_up);
                           }});
