@@ -33,7 +33,7 @@ def subject(scenario):
 class RemoteAttach(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = cls.enterClassContext(SshServer())
+        cls.server = cls.enterClassContext(SshServer(programs={"queue": 'echo "waits in a queue" >&2; shift; exec "$@"\n'}))
         # As on machines whose profiles set what programs need, and talk.
         (cls.server.home / ".profile").write_text(
             "echo welcome; read -r swallowed; export FROM_PROFILE=yes; export LD_LIBRARY_PATH=/of/profile\n")
@@ -125,6 +125,12 @@ class RemoteAttach(unittest.TestCase):
         script = "import sys\nfor i in range(300000): print(i)\nsys.stdout.flush()"
         done = self.attach(["python3", "-c", script])
         self.assertEqual(done.stdout.split("No process")[0].split(), [str(i) for i in range(300000)])
+
+    def test_a_launcher_starts_it(self):
+        done = self.attach(["sh", "-c", "echo $FROM_PROFILE"], "--launcher", str(self.server.root / "there/queue"), "--launcher",
+                           "--gpus=1", "--remote-gpu", "0")
+        self.assertEqual(done.stdout.splitlines()[0], "yes")
+        self.assertIn("waits in a queue\n", done.stderr)
 
     def test_what_cannot_be_started_is_said(self):
         said = self.attach(["no-such-program"], expect=COULD_NOT_RUN).stderr

@@ -151,6 +151,9 @@ class Prefix(unittest.TestCase):
             self.assertEqual(names, set(other.getnames()))
             unpack(archive, folder / "bundle")
         self.assertIn("./lib/expertscope/libopenblas.so.0", names)
+        self.assertIn("./bin/expertscope-attach-agent", names)
+        with_cuda = "CUDA" in run(prefix / "bin/expertscope-worker", "--version", env=environment)
+        self.assertEqual("./lib/expertscope/libexpertscope-attach.so" in names, with_cuda)
         self.assertFalse([name for name in names if re.search("glfw|sqlite|libpng|stb", name)])
         self.assertIn(VERSION, run(folder / "bundle/bin/expertscope-worker", "--version", env=environment))
 
