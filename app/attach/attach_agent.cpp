@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -83,9 +85,8 @@ class Agent {
       }
       next_look_ = Clock::now() + kBetweenLooks;
     }
-    // Its children may print on, to nobody: what is there now was printed before the end.
-    while (pass_on(0)) {
-    }
+    take_rest(output_, app::AttachKind::Output);
+    take_rest(errors_, app::AttachKind::Errors);
     while (watched_ && !send_spools(true)) flush();
     say(app::AttachKind::Ended, *end);
     flush();
@@ -114,29 +115,41 @@ class Agent {
     return all;
   }
 
-  /// Waits for at most so long. True if the program's output moved.
-  bool pass_on(int milliseconds) {
+  /// Waits for at most so long.
+  void pass_on(int milliseconds) {
     const bool room = waiting_.size() < kMostWaiting;
     std::array<pollfd, 4> ends = {{{watched_ ? STDIN_FILENO : -1, POLLIN, 0},
                                    {watched_ && !waiting_.empty() ? STDOUT_FILENO : -1, POLLOUT, 0},
                                    {room ? output_.get() : -1, POLLIN, 0},
                                    {room ? errors_.get() : -1, POLLIN, 0}}};
-    if (::poll(ends.data(), ends.size(), milliseconds) <= 0) return false;
+    if (::poll(ends.data(), ends.size(), milliseconds) <= 0) return;
     if (ends[0].revents != 0) read_commands();
     if (ends[1].revents != 0) write_some();
-    bool moved = false;
-    if (ends[2].revents != 0) moved = take(output_, app::AttachKind::Output);
-    if (ends[3].revents != 0) moved = take(errors_, app::AttachKind::Errors) || moved;
-    return moved;
+    if (ends[2].revents != 0) take(output_, app::AttachKind::Output);
+    if (ends[3].revents != 0) take(errors_, app::AttachKind::Errors);
   }
 
-  bool take(app::UniqueFd& pipe, app::AttachKind kind) {
+  /// What the program had printed before its end, also if the connection is behind. Its children
+  /// may print on, to nobody.
+  void take_rest(app::UniqueFd& pipe, app::AttachKind kind) {
+    int held = 0;
+    if (!pipe.valid() || ::ioctl(pipe.get(), FIONREAD, &held) != 0) return;
+    auto left = static_cast<std::size_t>(held);
+    while (left > 0 && pipe.valid()) {
+      const std::size_t taken = take(pipe, kind);
+      if (taken == 0) return;
+      left -= std::min(left, taken);
+    }
+  }
+
+  /// How many bytes of output that was.
+  std::size_t take(app::UniqueFd& pipe, app::AttachKind kind) {
     std::array<char, std::size_t{64} << 10> bytes{};
     const ssize_t count = ::read(pipe.get(), bytes.data(), bytes.size());
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (count <= 0) {
       pipe.reset();
-      return false;
+      return 0;
     }
     const std::string_view some(bytes.data(), static_cast<std::size_t>(count));
     if (watched_) {
@@ -144,7 +157,7 @@ class Agent {
     } else if (unwatched_.valid()) {
       (void)!::write(unwatched_.get(), some.data(), some.size());
     }
-    return true;
+    return some.size();
   }
 
   void write_some() {
@@ -190,7 +203,7 @@ class Agent {
 
   /// The connection is gone, or nobody watches any more.
   void lose() {
-    watched_ = false;
+    if (!std::exchange(watched_, false)) return;
     waiting_.clear();
     // A program whose output nobody reads would stop.
     unwatched_.reset(

@@ -4,6 +4,7 @@ Arguments: the agent, a library that can be preloaded."""
 
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import time
 import unittest
 
 AGENT, LIBRARY = (str(pathlib.Path(sys.argv.pop(1)).resolve()) for _ in range(2))
+OUTPUT, ENDED = 3, 8  # app/attach/attach_stream.h
 SCRIPT = "trap 'echo hung up >mark; exit' HUP; echo early; while [ ! -e go ]; do sleep 0.02; done; " \
     "echo late; echo oops >&2; echo done >mark"
 
@@ -60,6 +62,32 @@ class AttachAgent(unittest.TestCase):
                 record, = (self.folder / "expertscope/attach").iterdir()
                 self.assertEqual(record.stat().st_mode & 0o777, 0o700)
                 self.assertEqual((record / "output.txt").read_text(), "late\noops\n")
+
+    def test_what_it_printed_last_arrives_over_a_connection_that_is_behind(self):
+        # A little more than the agent keeps for the connection: the rest is in a pipe when the program ends. Random
+        # bytes are not compressed.
+        script = f"head -c 4230000 /dev/urandom | tee {self.folder}/printed; touch {self.folder}/mark"
+        agent = subprocess.Popen([AGENT, f"library={LIBRARY}", "--", "sh", "-c", script], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, env={**os.environ, "XDG_CACHE_HOME": str(self.folder)})
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        self.mark()
+        time.sleep(0.5)
+        kinds, output = [], b""
+        while not kinds or kinds[-1] != ENDED:
+            magic, kind, length, packed = struct.unpack("<4sIII", agent.stdout.read(16))
+            self.assertEqual(magic, b"XSA1")
+            body = agent.stdout.read(packed)
+            if kind == OUTPUT:
+                self.assertEqual(packed, length)
+                output += body
+            kinds.append(kind)
+        self.assertEqual(output, (self.folder / "printed").read_bytes())
+        agent.stdin.write(b"f")
+        agent.stdin.close()
+        self.assertEqual(agent.wait(timeout=20), 0)
+        agent.stdout.close()
+        self.assertEqual(list((self.folder / "expertscope/attach").iterdir()), [])
 
     def test_it_is_not_started_by_hand(self):
         done = subprocess.run([AGENT], capture_output=True, text=True, timeout=20)
