@@ -64,9 +64,9 @@ class AttachAgent(unittest.TestCase):
                 self.assertEqual((record / "output.txt").read_text(), "late\noops\n")
 
     def test_what_it_printed_last_arrives_over_a_connection_that_is_behind(self):
-        # A little more than the agent keeps for the connection: the rest is in a pipe when the program ends. Random
+        # A little more than the agent and the pipe from it keep: the rest is in a pipe when the program ends. Random
         # bytes are not compressed.
-        script = f"head -c 4230000 /dev/urandom | tee {self.folder}/printed; touch {self.folder}/mark"
+        script = f"head -c 4310000 /dev/urandom | tee {self.folder}/printed; touch {self.folder}/mark"
         agent = subprocess.Popen([AGENT, f"library={LIBRARY}", "--", "sh", "-c", script], stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, env={**os.environ, "XDG_CACHE_HOME": str(self.folder)})
         self.addCleanup(agent.wait)
