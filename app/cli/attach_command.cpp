@@ -201,11 +201,12 @@ int attach(AttachCommand& options) {
 }  // namespace
 
 void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std::string>& words) {
-  CLI::App& command =
-      *program.add_subcommand("attach",
-                              "Run any program and find out what is wrong with its CUDA graphs: "
-                              "expertscope attach -- python train.py\n"
-                              "Exit code 0: healthy, 1: findings, 2: a hang, 3: could not run");
+  CLI::App& command = *program.add_subcommand(
+      "attach",
+      "Run any program and find out what is wrong with its CUDA graphs: "
+      "expertscope attach -- python train.py\n"
+      "Exit code 0: healthy, 1: findings, 2: a hang, 3: could not run, or the "
+      "connection was lost");
   const auto options = std::make_shared<AttachCommand>();
   command
       .add_option("command", options->program.command, "The program and its arguments, after --")
