@@ -196,10 +196,12 @@ CardSpec DoctorView::state_card(const PanelContext& context, GraphScene& scene) 
                 .measured =
                     "Every experiment runs in its own process, which ends with it; a "
                     "marker after every node shows how far a replay got.",
-                .draw = [this, busy, &context, &scene](const Area& room) {
-                  if (busy) return draw_visit_progress(context, room.size, scene);
-                  draw_conclusion(context, room.size, scene);
-                }};
+                .draw =
+                    [this, busy, &context, &scene](const Area& room) {
+                      if (busy) return draw_visit_progress(context, room.size, scene);
+                      draw_conclusion(context, room.size, scene);
+                    },
+                .words = !busy};
   if (report != nullptr) {
     spec.text = [report] { return report->snapshot.subject + "\n" + report->conclusion + "\n"; };
   }
