@@ -23,8 +23,10 @@ constexpr float kPickerWidth = 150;
 constexpr std::array<std::string_view, 2> kCompareViews = {"pair", "frontier"};
 
 /// Large text in a small window: one card at a time instead of four unreadable ones.
-bool is_small(const Theme& theme, ImVec2 size) {
-  return size.y < theme.px(400) || size.x < theme.px(560);
+bool is_small(const PanelContext& context, ImVec2 size) {
+  // One that is presented has the whole page anyway.
+  if (context.presenting != nullptr) return false;
+  return size.y < context.theme.px(400) || size.x < context.theme.px(560);
 }
 
 }  // namespace
@@ -274,7 +276,7 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
   const float figures = headline_height(theme) + lines * line + theme.px(4);
   draw_figures(context, {area.at, ImVec2(area.size.x, figures)});
   const Area cards = area.below(figures + gap);
-  if (is_small(theme, room_)) return draw_page(context, cards);
+  if (is_small(context, room_)) return draw_page(context, cards);
   const float width = theme.px(200);
   const float height = theme.px(110);
   board_.draw(context, cards,
@@ -363,7 +365,7 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
   }
   ImGui::SetCursorScreenPos(first.at);
   room_ = size;
-  if (is_small(theme, size)) {
+  if (is_small(context, size)) {
     controls::combo(context, "compare.page", "", page_,
                     {"Times", "Both", "Per expert", "Settings", "Measure again"},
                     {.tooltip = "There is room for only one at a time", .width = first.size.x});

@@ -312,7 +312,8 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const float width = theme.px(160);
   const auto high = [&theme](float height) { return CardPart{theme.px(height), theme.px(height)}; };
   const CardPart last{0.36F, theme.px(180), {{0.66F, width}, {0.34F, width}}};
-  const bool narrow = cards.size.x < theme.px(kNarrow);
+  // The order of presented cards does not depend on the size of their text.
+  const bool narrow = context.presenting == nullptr && cards.size.x < theme.px(kNarrow);
   const auto state = [&](const Area&) { return state_card(context, scene); };
   const auto findings = [&](const Area&) { return findings_.list_card(context, scene); };
   const auto experiments = [&](const Area&) { return experiments_card(context, scene); };

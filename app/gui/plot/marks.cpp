@@ -301,19 +301,44 @@ class Pen {
   }
 
   /// Beside its dot, or joined to it by a line; elsewhere it would seem to be another dot's. Where
-  /// a name has no such place, what stands for it comes after all names; the read-out has it.
+  /// a name has no such place, there is what stands for it; the read-out has the name.
   void name(const Dots& dots) {
-    const auto rank = [](const Dot& dot) { return dot.joined ? 0 : dot.strong ? 1 : 2; };
-    std::vector<const Dot*> without;
-    for (int now = 0; now <= 2; ++now) {
-      for (const Dot& dot : dots.dots) {
-        if (rank(dot) != now || dot.name.empty() || !somewhere(dot.at)) continue;
-        if (!name(dots, dot, dot.name, dot.joined, ".name")) without.push_back(&dot);
+    const std::vector<bool> crowd = crowded(dots);
+    const auto pass_of = [&](std::size_t i) {
+      const Dot& dot = dots.dots[i];
+      const bool leaves = crowd[i] && !dot.joined && !dot.brief.empty();
+      return leaves ? 0 : dot.joined ? 1 : dot.strong ? 2 : 3;
+    };
+    for (int pass = 0; pass <= 3; ++pass) {
+      for (std::size_t i = 0; i < dots.dots.size(); ++i) {
+        const Dot& dot = dots.dots[i];
+        if (pass_of(i) != pass || dot.name.empty() || !somewhere(dot.at)) continue;
+        // Lines lead out of a crowd only before long names lie around it.
+        const bool named = pass != 0 && name(dots, dot, dot.name, dot.joined, ".name");
+        if (!named && !dot.brief.empty()) name(dots, dot, dot.brief, /*join=*/true, ".brief");
       }
     }
-    for (const Dot* const dot : without) {
-      if (!dot->brief.empty()) name(dots, *dot, dot->brief, /*join=*/true, ".brief");
+  }
+
+  /// Of every dot: several others are so near that there is no room for their names.
+  std::vector<bool> crowded(const Dots& dots) const {
+    constexpr std::size_t kMany = 4;
+    const float near = theme_.px(28);
+    std::vector<ImVec2> spots;
+    for (const Dot& dot : dots.dots) {
+      spots.push_back(somewhere(dot.at) ? spot(dot.at) : ImVec2(INFINITY, INFINITY));
     }
+    std::vector<bool> crowd(spots.size(), false);
+    for (std::size_t i = 0; i < spots.size(); ++i) {
+      std::size_t others = 0;
+      for (std::size_t k = 0; k < spots.size() && others < kMany; ++k) {
+        const bool beside =
+            std::abs(spots[i].x - spots[k].x) < near && std::abs(spots[i].y - spots[k].y) < near;
+        if (beside && k != i) ++others;
+      }
+      crowd[i] = others == kMany;
+    }
+    return crowd;
   }
 
   /// `join`: by a line, where there is no room beside the dot. False: there is no place.

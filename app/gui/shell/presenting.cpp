@@ -97,7 +97,10 @@ void Shell::follow_presented(const PresentingPass& pass) {
     return;
   }
   presentation.drawn(pass.card, pass.cards);
-  presentation.fit(pass.fits, pass.scrolls);
+  constexpr float kLeastWidth = 560.0F;  // of the card, in grid pixels: for rows of buttons
+  presentation.fit({.part = pass.fits,
+                    .scrolls = pass.scrolls,
+                    .most = pass.size.x / (kLeastWidth * settings_.text_scale)});
   draw_again_ = draw_again_ || presentation.scale() != scale;
 }
 
