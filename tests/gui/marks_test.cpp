@@ -138,9 +138,9 @@ TEST(CutTexts, TitlesOfAxesAreWholeInTheirTooltips) {
 TEST(Marks, APointWhoseNameHasNoRoomHasWhatStandsForIt) {
   UnseenWindow window;
   PlotView view;
-  Dots dots;
+  Dots dots{.leader = 220.0F};
   for (int i = 0; i < 40; ++i) {
-    dots.dots.push_back({.at = {0.5 + 0.001 * i, 0.5 + 0.002 * (i % 7)},
+    dots.dots.push_back({.at = {0.2 + 0.015 * i, 0.5 + 0.002 * (i % 7)},
                          .name = "a name that is as long as the plot is wide, and longer",
                          .brief = std::to_string(i + 1),
                          .id = "dot." + std::to_string(i)});

@@ -143,7 +143,7 @@ def quit_in_palette(window):
     window.settle()
     window.xdotool("type", "--delay", 40, "quit")
     window.wait("the action", lambda m: any(
-        c["id"] == "palette.app.quit" and c["value"].startswith("row=0;selected=true;enabled=true")
+        c["id"] == "palette.file.quit" and c["value"].startswith("row=0;selected=true;enabled=true")
         for c in m["controls"]))
     window.key("Return")
 
