@@ -190,7 +190,7 @@ def test_outcomes_of_experiments_are_whole(open_window, width, height):
     window.wait("the visit", lambda m: m["state"]["session_path"] != "")
     show(window, 3, "graphs.view.3")
     left, _, right, _ = window.control("doctor.experiments.column.1")["rect"]
-    assert right - left > 205, "'replays are wrong from replay 2 on'"
+    assert right - left > 180, "'replays are wrong from replay 2 on'"
 
 
 def test_the_owner_of_memory_is_whole_in_its_tooltip(open_window):
