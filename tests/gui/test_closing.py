@@ -195,17 +195,3 @@ def test_quit_in_the_palette_asks_about_results_while_another_is_measured(open_w
     window.key("Return")
     assert ended(window) == 0
     assert len(list(window.folder.glob("expertscope-*.session"))) == 1
-
-
-def test_quit_in_the_palette_ends_a_recording(open_window):
-    window = open_window()
-    window.wait_for_result()
-    window.click("top.record")
-    window.wait("the recording", lambda m: m["state"]["recording"])
-    run_once_more(window)
-    window.wait("it in the file", lambda m: any(c["label"] == "Stop (1)" for c in m["controls"]))
-    path = window.state()["recording_path"]
-    quit_in_palette(window)
-    assert ended(window) == 0
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
-        assert database.execute("SELECT count(*) FROM runs").fetchone()[0] == 1
