@@ -14,6 +14,7 @@
 #include "app/attach/command_words.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/counted.h"
 #include "engine/model/text.h"
@@ -68,13 +69,16 @@ constexpr std::array<ProcessColumn, 5> kProcessColumns = {{{"Process", 0.0F},
                                                            {"Launches/s", 0.73F},
                                                            {"Findings", 0.88F}}};
 
-void draw_cells(const std::array<std::string, 5>& cells, float width) {
+void draw_cells(const PanelContext& context, const std::array<std::string, 5>& cells, float width) {
   const float left = ImGui::GetCursorPosX();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const float end = i + 1 < cells.size() ? kProcessColumns[i + 1].share : 1.0F;
     if (i > 0) ImGui::SameLine(left + kProcessColumns[i].share * width);
-    show_text(fitted_middle(ImGui::GetFont(), cells[i],
-                            (end - kProcessColumns[i].share) * width - ImGui::GetFontSize() / 2));
+    const std::string shown =
+        fitted_middle(ImGui::GetFont(), cells[i],
+                      (end - kProcessColumns[i].share) * width - ImGui::GetFontSize() / 2);
+    show_text(shown);
+    if (ImGui::IsItemHovered()) controls::tooltip(context, with_whole(shown, cells[i]));
   }
 }
 
@@ -89,7 +93,7 @@ void draw_processes(const PanelContext& context, const AttachStatus& status) {
     const TextColorScope color(context.theme.colors.dim_text);
     std::array<std::string, 5> titles;
     std::ranges::transform(kProcessColumns, titles.begin(), &ProcessColumn::title);
-    draw_cells(titles, width);
+    draw_cells(context, titles, width);
   }
   for (std::size_t i = 0; i < status.processes.size(); ++i) {
     const WatchedProcess& one = status.processes[i];
@@ -99,7 +103,8 @@ void draw_processes(const PanelContext& context, const AttachStatus& status) {
     {
       const TextColorScope color(one.findings > 0 ? context.theme.colors.warn
                                                   : context.theme.colors.text);
-      draw_cells({one.seen.title, std::to_string(one.seen.graphs),
+      draw_cells(context,
+                 {one.seen.title, std::to_string(one.seen.graphs),
                   std::to_string(one.seen.launches), rate, std::to_string(one.findings)},
                  width);
     }
