@@ -89,9 +89,11 @@ engine::Result<std::string> attach_library() {
   }
   return engine::Error{
       engine::ErrorCode::NotFound,
-      fmt::format("{} is missing: only builds with CUDA have it. Recorded programs can still be "
-                  "examined here: expertscope attach --read FOLDER",
-                  path)};
+      fmt::format(
+          "{} is missing: only builds with CUDA have it. Recorded programs can still be "
+          "examined here (expertscope attach --read FOLDER), and programs of another machine "
+          "watched (--remote HOST)",
+          path)};
 }
 
 engine::Result<std::string> new_spool_folder() {
@@ -129,7 +131,8 @@ engine::Result<AttachedProgram> AttachedProgram::start(const AttachOptions& opti
   if (library.empty()) {
     ENGINE_ASSIGN(library, attach_library());
   }
-  const bool background = !options.output_file.empty();
+  const bool piped = options.output_descriptor >= 0;
+  const bool background = piped || !options.output_file.empty();
   std::error_code error;
   // Otherwise the program would seem to be what is missing.
   if (!options.working_folder.empty() && !fs::is_directory(options.working_folder, error)) {
@@ -143,8 +146,12 @@ engine::Result<AttachedProgram> AttachedProgram::start(const AttachOptions& opti
   posix_spawn_file_actions_init(&actions);
   if (options.output_to_stderr)
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  if (background) {
+  if (background)
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (piped) {
+    posix_spawn_file_actions_adddup2(&actions, options.output_descriptor, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, options.errors_descriptor, STDERR_FILENO);
+  } else if (background) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output_file.c_str(),
                                      O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
@@ -156,6 +163,8 @@ engine::Result<AttachedProgram> AttachedProgram::start(const AttachOptions& opti
   sigset_t defaults;
   sigemptyset(&defaults);
   for (const int signal : {SIGINT, SIGPIPE, SIGTERM}) sigaddset(&defaults, signal);
+  // Its agent ignores this one, which then tells it that nobody watches any more.
+  if (piped) sigaddset(&defaults, SIGHUP);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF |
                                                            (background ? POSIX_SPAWN_SETSID : 0)));
@@ -182,9 +191,13 @@ std::optional<std::string> AttachedProgram::ended() {
   return end_;
 }
 
-void AttachedProgram::end(bool at_once) {
+void AttachedProgram::send(int signal) {
   if (end_) return;
-  ::kill(group_ ? -pid_ : pid_, at_once ? SIGKILL : SIGTERM);
+  ::kill(group_ ? -pid_ : pid_, signal);
 }
+
+void AttachedProgram::end(bool at_once) { send(at_once ? SIGKILL : SIGTERM); }
+
+void AttachedProgram::interrupt() { send(SIGINT); }
 
 }  // namespace app

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/attach/running_program.h"
 #include "engine/model/error.h"
 
 namespace app {
@@ -24,6 +25,9 @@ struct AttachOptions {
   /// session of its own, which survives this process. Empty = it has this process's terminal.
   std::string output_file{};
   bool output_to_stderr = false;  // leave stdout to the caller
+  /// Get what the program prints instead of a file, with the same effect; negative = they do not.
+  int output_descriptor = -1;
+  int errors_descriptor = -1;
 };
 
 /// libexpertscope-attach.so, which travels with the programs; an error says why this build has
@@ -34,18 +38,19 @@ engine::Result<std::string> attach_library();
 /// week.
 engine::Result<std::string> new_spool_folder();
 
-/// Without an output file it is in the foreground, with this terminal: it gets the keyboard and
-/// Ctrl+C as if it had been started alone. Not ended with this object: the program is the user's.
-class AttachedProgram {
+/// On this machine. Without an output file it is in the foreground, with this terminal: it gets the
+/// keyboard and Ctrl+C as if it had been started alone. Not ended with this object: the program is
+/// the user's.
+class AttachedProgram : public RunningProgram {
  public:
   static engine::Result<AttachedProgram> start(const AttachOptions& options);
 
-  pid_t pid() const { return pid_; }
-  /// "ended with exit code 0", "was killed by signal 9 (Killed)"; none while it runs.
-  std::optional<std::string> ended();
-  /// Asks the program to end; `at_once` leaves it no choice, as a process needs that waits for a
-  /// device that hangs. With an output file its children form a group, and end with it.
-  void end(bool at_once);
+  pid_t pid() const override { return pid_; }
+  std::optional<std::string> ended() override;
+  /// With an output file its children form a group, and get the signals with it.
+  void end(bool at_once) override;
+  void interrupt() override;
+  void send(int signal);
 
  private:
   AttachedProgram(pid_t pid, bool group) : pid_(pid), group_(group) {}

@@ -3,27 +3,16 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <utility>
 
 #include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
-#include "profiling/power/device_watch.h"
 
 namespace app {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::chrono::milliseconds kNvmlPatience{1500};
-
-std::uint64_t monotonic_now() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 void add_hang(profiling::DoctorReport& report, const profiling::ExperimentRecord& record) {
   const std::string rules = report.conclusion;
@@ -75,13 +64,12 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
   for (auto& [path, spool] : spools_) {
     if (spool.reader == nullptr) continue;
     const profiling::SpoolState& state = spool.reader->state();
-    const std::uint64_t now = monotonic_now();
+    const std::uint64_t now = machine_.now();
     const std::optional<profiling::OpenWait> wait = hanging_wait(state, now, options);
     const bool same = wait && spool.hang && wait->since == spool.hang->since;
     if (wait.has_value() != spool.hang.has_value() || (wait && !same)) ++spool.revision;
     if (wait && !same) {
-      const profiling::DeviceWatch nvml({.pci_bus_id = spool.process.pci_bus_id()});
-      spool.device = nvml.wait_for_answer(kNvmlPatience);
+      spool.device = machine_.device(spool.process.pci_bus_id());
     }
     if (wait) {
       spool.hang_record = hang_record(spool.process, state, spool.process.snapshot().graphs, *wait,

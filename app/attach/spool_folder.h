@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/attach/hang_watch.h"
+#include "app/attach/running_program.h"
 #include "engine/model/error.h"
 #include "profiling/attach/observed/observed_process.h"
 #include "profiling/attach/spool/spool_reader.h"
@@ -39,7 +40,9 @@ inline std::chrono::steady_clock::duration pause_after_examining(
 
 class SpoolFolder {
  public:
-  explicit SpoolFolder(std::string folder) : folder_(std::move(folder)) {}
+  /// `machine`: of the processes whose spools these are.
+  explicit SpoolFolder(std::string folder, ProcessMachine machine = this_machine())
+      : folder_(std::move(folder)), machine_(std::move(machine)) {}
 
   /// Reads what is new. `ended`: the program and its children are gone, so what is incomplete stays
   /// so. An error only if the folder cannot be read.
@@ -47,8 +50,8 @@ class SpoolFolder {
 
   /// By path of their spools.
   std::vector<AttachedProcess> processes() const;
-  /// Looks for waits that do not end, in processes of this machine that run; asks NVML once for
-  /// each. True while there is one.
+  /// Looks for waits that do not end, in processes that run; asks about the device once for each.
+  /// True while there is one.
   bool watch_for_hangs(const HangOptions& options);
 
   /// Of the process with this spool, by the rules alone. None if it has neither used CUDA graphs
@@ -76,6 +79,7 @@ class SpoolFolder {
       const Spool& spool, const std::vector<profiling::LibraryFact>& facts);
 
   std::string folder_;
+  ProcessMachine machine_;
   std::map<std::string, Spool> spools_;  // by path
 };
 

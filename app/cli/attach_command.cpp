@@ -1,7 +1,9 @@
 // `expertscope attach -- COMMAND`: runs a program with the preloaded library, and says what is
-// wrong with its CUDA graphs, while it runs and when it has ended.
+// wrong with its CUDA graphs, while it runs and when it has ended. With --remote it runs on another
+// machine, and its record grows here as well.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,12 +17,14 @@
 
 #include "app/attach/attached_program.h"
 #include "app/attach/finding_lines.h"
+#include "app/attach/remote_start.h"
 #include "app/attach/spool_folder.h"
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
 #include "app/cli/report_files.h"
 #include "app/cli/terminal.h"
+#include "app/cli/worker_session.h"
 #include "app/doctor/library_versions.h"
 #include "app/doctor/report_document.h"
 #include "app/doctor/report_words.h"
@@ -34,7 +38,8 @@ using Clock = std::chrono::steady_clock;
 
 struct AttachCommand {
   AttachOptions program;
-  std::string read;  // a folder of spools instead of a command
+  WorkerChoice worker;  // only its machine
+  std::string read;     // a folder of spools instead of a command
   std::uint64_t spool_megabytes = 0;
   HangOptions hang;
   bool end_on_hang = false;
@@ -91,7 +96,7 @@ int read_folder(const AttachCommand& options, const std::vector<profiling::Libra
 }
 
 /// A process that waits for a device that hangs does not end by itself.
-void end_hanging(const AttachCommand& options, AttachedProgram& program,
+void end_hanging(const AttachCommand& options, RunningProgram& program,
                  std::optional<Clock::time_point>& asked) {
   constexpr std::chrono::seconds kPatience{5};
   if (!asked) {
@@ -103,6 +108,27 @@ void end_hanging(const AttachCommand& options, AttachedProgram& program,
   }
 }
 
+engine::Result<std::unique_ptr<RunningProgram>> start_there(AttachCommand& options,
+                                                            const InterruptWatch& interrupt) {
+  RemoteMachine& machine = *options.worker.machine;
+  machine.options.library = ProvideLibrary::Skip;  // the program brings its own
+  RemotePlace place;
+  ENGINE_ASSIGN(place.worker, options.worker.reached());
+  place.connection = machine.connection();
+  options.program.output_descriptor = options.json ? STDERR_FILENO : STDOUT_FILENO;
+  options.program.errors_descriptor = STDERR_FILENO;
+  return start_on(place, {.program = options.program, .goes_on = false, .stop = [&interrupt] {
+                            return interrupt.seen();
+                          }});
+}
+
+engine::Result<std::unique_ptr<RunningProgram>> start(AttachCommand& options,
+                                                      const InterruptWatch& interrupt) {
+  if (options.worker.command.remote) return start_there(options, interrupt);
+  ENGINE_ASSIGN(AttachedProgram program, AttachedProgram::start(options.program));
+  return std::unique_ptr<RunningProgram>(std::make_unique<AttachedProgram>(std::move(program)));
+}
+
 int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFact>& facts) {
   if (options.program.folder.empty()) {
     engine::Result<std::string> folder = new_spool_folder();
@@ -111,12 +137,14 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   }
   options.program.spool_bytes = options.spool_megabytes << 20;
   options.program.output_to_stderr = options.json;
-  engine::Result<AttachedProgram> started = AttachedProgram::start(options.program);
-  if (!started.ok()) return could_not_run(started.error());
-  AttachedProgram program = std::move(started).value();
   // Ctrl+C is for the program; its end is waited for.
   const InterruptWatch interrupt;
-  SpoolFolder spools(options.program.folder);
+  engine::Result<std::unique_ptr<RunningProgram>> started = start(options, interrupt);
+  if (!started.ok()) return could_not_run(started.error());
+  RunningProgram& program = *started.value();
+  // A program here gets it from the terminal.
+  bool forwards_interrupt = options.worker.command.remote.has_value();
+  SpoolFolder spools(options.program.folder, program.machine());
   FindingLines findings;
   std::uint64_t examined = 0;
   Clock::time_point next{};
@@ -124,6 +152,10 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   std::optional<std::string> end;
   while (!(end = program.ended())) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (forwards_interrupt && interrupt.seen()) {
+      program.interrupt();
+      forwards_interrupt = false;
+    }
     if (Clock::now() < next) continue;
     const Clock::time_point began = Clock::now();
     if (!spools.follow(false).ok()) continue;
@@ -139,9 +171,11 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   }
   if (const engine::Status read = spools.follow(true); !read.ok())
     return could_not_run(read.error());
-  print(stderr, "expertscope: {} {}; its record is in {}\n", options.program.command.front(), *end,
+  print(stderr, "expertscope: {} {}; {} {}\n", options.program.command.front(), *end,
+        program.lost() ? "what had arrived of it is examined and kept in" : "its record is in",
         options.program.folder);
-  return finish(options, spools, spools.reports(facts));
+  const int code = finish(options, spools, spools.reports(facts));
+  return program.lost() ? int{kCouldNotRun} : code;
 }
 
 int attach(AttachCommand& options) {
@@ -150,6 +184,11 @@ int attach(AttachCommand& options) {
         {engine::ErrorCode::InvalidArgument,
          "name either a command to run, as in expertscope attach -- python train.py, or the "
          "record of one with --read"});
+  }
+  if (!options.read.empty() && options.worker.command.remote) {
+    return could_not_run({engine::ErrorCode::InvalidArgument,
+                          "--read takes a record that is here, so --remote has no effect on it: "
+                          "leave --remote out"});
   }
   if (const engine::Status files = options.files.check(); !files.ok())
     return could_not_run(files.error());
@@ -161,12 +200,13 @@ int attach(AttachCommand& options) {
 
 }  // namespace
 
-void add_attach_command(CLI::App& program, Action& chosen) {
-  CLI::App& command =
-      *program.add_subcommand("attach",
-                              "Run any program and find out what is wrong with its CUDA graphs: "
-                              "expertscope attach -- python train.py\n"
-                              "Exit code 0: healthy, 1: findings, 2: a hang, 3: could not run");
+void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std::string>& words) {
+  CLI::App& command = *program.add_subcommand(
+      "attach",
+      "Run any program and find out what is wrong with its CUDA graphs: "
+      "expertscope attach -- python train.py\n"
+      "Exit code 0: healthy, 1: findings, 2: a hang, 3: could not run, or the "
+      "connection was lost");
   const auto options = std::make_shared<AttachCommand>();
   command
       .add_option("command", options->program.command, "The program and its arguments, after --")
@@ -185,6 +225,11 @@ void add_attach_command(CLI::App& program, Action& chosen) {
           "Existing folder for the record (default: a new one in the cache, kept for a week)")
       ->option_text("FOLDER")
       ->check(existing_folder());
+  command
+      .add_option("--working-folder", options->program.working_folder,
+                  "Folder in which the program is started (default: this one; with --remote, the "
+                  "login folder there)")
+      ->option_text("FOLDER");
   command
       .add_option("--spool-limit", options->spool_megabytes,
                   "Largest record of one process (default: 48 MiB)")
@@ -208,7 +253,13 @@ void add_attach_command(CLI::App& program, Action& chosen) {
       "--json", options->json,
       "Print the reports as JSON, one per process; the program's own output goes to stderr");
   options->files.add_to(command);
-  command.callback([options, &chosen] { chosen = [options] { return attach(*options); }; });
+  options->worker.add_machine_to(command, WorkerChoice::HostIs::Option);
+  // The program brings its own.
+  command.remove_option(command.get_option("--remote-cublaslt"));
+  command.callback([options, words, &chosen] {
+    if (!words.empty()) options->program.command = words;
+    chosen = [options] { return attach(*options); };
+  });
 }
 
 }  // namespace app::cli

@@ -24,7 +24,8 @@ void add_sweep_command(CLI::App& program, Action& chosen);
 void add_ab_command(CLI::App& program, Action& chosen);
 void add_bench_command(CLI::App& program, Action& chosen);
 void add_doctor_command(CLI::App& program, Action& chosen);
-void add_attach_command(CLI::App& program, Action& chosen);
+/// `words`: the program's, which nothing here reads; empty = they are among the arguments.
+void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std::string>& words);
 void add_list_command(CLI::App& program, Action& chosen);
 void add_export_command(CLI::App& program, Action& chosen);
 void add_connect_command(CLI::App& program, Action& chosen);

@@ -80,7 +80,7 @@ void add_compare_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand("compare",
                                               "Quantize one operand, synthetic or of a file, "
                                               "rowwise and columnwise with every recipe; print "
-                                              "error and time");
+                                              "error, time and the worst rows and columns");
   const auto options = std::make_shared<CompareOptions>();
   options->input.add_to(command, InputOperand::Need::IfGiven);
   add_choice(command, "--operand", options->input.operand,

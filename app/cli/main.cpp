@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <span>
@@ -292,6 +293,15 @@ std::string spell_options(const CLI::App& program, std::vector<std::string>& arg
   return unknown;
 }
 
+/// Of `attach ... -- COMMAND`: CLI11 would refuse empty words, and split "[a,b]" into two.
+std::vector<std::string> take_words_of_program(std::vector<std::string>& arguments) {
+  const auto dashes = std::ranges::find(arguments, "--");
+  if (dashes == arguments.end() || arguments.front() != "attach") return {};
+  std::vector<std::string> words(std::next(dashes), arguments.end());
+  arguments.erase(dashes, arguments.end());
+  return words;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -300,6 +310,9 @@ int main(int argc, char** argv) {
   program.formatter(std::make_shared<app::cli::HelpFormatter>());
   program.set_version_flag("--version", std::string("expertscope ") + app::kProgramVersion);
   program.require_subcommand(1);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  app::cli::note_typed_words(arguments);
+  const std::vector<std::string> words = take_words_of_program(arguments);
   app::cli::Action chosen;
   app::cli::add_open_command(program, chosen);
   app::cli::add_run_command(program, chosen);
@@ -309,14 +322,12 @@ int main(int argc, char** argv) {
   app::cli::add_ab_command(program, chosen);
   app::cli::add_bench_command(program, chosen);
   app::cli::add_doctor_command(program, chosen);
-  app::cli::add_attach_command(program, chosen);
+  app::cli::add_attach_command(program, chosen, words);
   app::cli::add_list_command(program, chosen);
   app::cli::add_export_command(program, chosen);
   app::cli::add_connect_command(program, chosen);
   app::cli::add_bundle_command(program, chosen);
 
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  app::cli::note_typed_words(arguments);
   if (means_open(program, arguments)) {
     arguments.insert(arguments.begin(), "open");
   } else if (!arguments.front().starts_with('-') && !has_command(program, arguments.front())) {

@@ -198,7 +198,7 @@ int quantize(const QuantizeOptions& options) {
 void add_quantize_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "quantize",
-      "Quantize a tensor: print its amax, SNR, saturated and underflowed elements by recipe and "
+      "Quantize a tensor: print its amax, SNR, losses and worst rows and columns by recipe and "
       "direction, or write codes, scales and amax as .npy files");
   const auto options = std::make_shared<QuantizeOptions>();
   options->input.add_to(command, InputOperand::Need::Always);

@@ -1,6 +1,7 @@
 // The machine that --remote names: connected when a command first needs its worker, once.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,10 @@ class RemoteMachine {
 
   /// The worker there, with what `command` says beside its program. Progress goes to stderr.
   engine::Result<WorkerCommand> reached(const WorkerCommand& command);
+  /// Null until it is reached.
+  std::shared_ptr<const SshConnection> connection() const {
+    return connected_ ? connected_->ssh : nullptr;
+  }
   /// Once it is reached (app/remote/sent_files.h).
   engine::Status send_files(Task& task);
   template <engine::Described T>

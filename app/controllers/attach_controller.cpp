@@ -3,7 +3,9 @@
 // passed on only where it says something else than the one before.
 #include "app/controllers/attach_controller.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +23,7 @@
 #include "app/attach/finding_lines.h"
 #include "app/doctor/library_versions.h"
 #include "engine/input/regular_file.h"
+#include "engine/model/unique_fd.h"
 
 namespace app {
 namespace {
@@ -86,7 +89,9 @@ struct AttachController::Watch {
   AttachStatus now;
   std::vector<AttachedVisit> visits;  // that the window has not taken yet
   bool changed = false;
-  std::optional<AttachedProgram> program;
+  engine::UniqueFd printed;  // the output file of a program elsewhere, which writes until it is gone
+  std::unique_ptr<RunningProgram> program;
+  bool give_up = false;  // while the program is being started
   bool stop_watching = false;
   bool leave = false;  // the window closes
 
@@ -109,15 +114,17 @@ struct AttachController::Watch {
   }
   std::optional<std::string> program_end() {
     const std::lock_guard lock(mutex);
-    return program ? program->ended() : std::nullopt;
+    return program != nullptr ? program->ended() : std::nullopt;
   }
 
   /// What the program has printed; `ended`: it prints nothing more.
   void read_output(const std::string& file, bool ended);
   /// Publishes what has changed since the last look.
   void look(const SpoolFolder& spools, const ReportFacts& facts, bool last);
-  engine::Status follow(const AttachOptions& options, const ReportFacts& facts,
-                        const std::function<void()>& wake);
+  engine::Result<std::unique_ptr<RunningProgram>> started(AttachOptions options,
+                                                          const RemotePlace& place);
+  engine::Status follow(const AttachOptions& options, const RemotePlace& place,
+                        const ReportFacts& facts, const std::function<void()>& wake);
   engine::Status read(const std::string& folder, const ReportFacts& facts);
 };
 
@@ -176,20 +183,35 @@ void AttachController::Watch::read_output(const std::string& file, bool ended) {
   now.cut_output = cut ? file : std::string();
 }
 
+engine::Result<std::unique_ptr<RunningProgram>> AttachController::Watch::started(
+    AttachOptions options, const RemotePlace& place) {
+  if (!place.worker.remote) {
+    ENGINE_ASSIGN(AttachedProgram here, AttachedProgram::start(options));
+    return std::unique_ptr<RunningProgram>(std::make_unique<AttachedProgram>(std::move(here)));
+  }
+  printed.reset(::open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                       S_IRUSR | S_IWUSR));
+  options.output_file.clear();
+  options.output_descriptor = options.errors_descriptor = printed.get();
+  return start_on(place, {.program = options, .goes_on = true, .stop = [this] {
+                            return asked(&Watch::leave) || asked(&Watch::give_up);
+                          }});
+}
+
 engine::Status AttachController::Watch::follow(const AttachOptions& options,
-                                               const ReportFacts& facts,
+                                               const RemotePlace& place, const ReportFacts& facts,
                                                const std::function<void()>& wake) {
   {
-    ENGINE_ASSIGN(AttachedProgram started, AttachedProgram::start(options));
+    ENGINE_ASSIGN(std::unique_ptr<RunningProgram> runs, started(options, place));
     const std::lock_guard lock(mutex);
-    program = std::move(started);
+    program = std::move(runs);
     now.state = AttachStatus::State::Running;
     now.folder = options.folder;
     now.pid = program->pid();
     changed = true;
   }
   wake();
-  SpoolFolder spools(options.folder);
+  SpoolFolder spools(options.folder, program->machine());
   bool unwatched = false;
   std::optional<std::string> end;
   while (!(end = program_end())) {
@@ -280,23 +302,26 @@ void AttachController::begin(std::function<engine::Status(Watch&)> work, AttachS
   task_.start([watch = watch_, work = std::move(work)] { return work(*watch); });
 }
 
-engine::Status AttachController::start(const AttachOrder& order) {
+engine::Status AttachController::start(const AttachOrder& order, const RemotePlace& place) {
   ENGINE_TRY(refuse_second());
-  if (!library_.ok()) return library_.error();
+  const bool here = !place.worker.remote;
+  if (here && !library_.ok()) return library_.error();
   AttachOptions options;
   ENGINE_ASSIGN(options.command, command_words(order.command));
   options.only = order.only;
   options.rank = order.rank;
-  options.library = library_.value();
+  if (here) options.library = library_.value();
   options.working_folder = order.working_folder;
   begin(
-      [options, wake = wake_](Watch& watch) mutable -> engine::Status {
+      [options, place, wake = wake_](Watch& watch) mutable -> engine::Status {
         ENGINE_ASSIGN(const ReportFacts facts, shipped_facts());
         ENGINE_ASSIGN(options.folder, new_spool_folder());
         options.output_file = output_file_in(options.folder);
-        return watch.follow(options, facts, wake);
+        return watch.follow(options, place, facts, wake);
       },
-      {.state = AttachStatus::State::Running, .command = order.command});
+      {.state = AttachStatus::State::Running,
+       .command = order.command,
+       .host = place.worker.remote.value_or("")});
   return {};
 }
 
@@ -326,7 +351,8 @@ void AttachController::stop_watching() {
 void AttachController::end_program() {
   if (watch_ == nullptr) return;
   const std::lock_guard lock(watch_->mutex);
-  if (!watch_->program) return;
+  watch_->give_up = watch_->program == nullptr;
+  if (watch_->give_up) return;
   watch_->program->end(watch_->now.ending);
   watch_->now.ending = true;
   watch_->changed = true;
@@ -340,7 +366,7 @@ bool AttachController::tick() {
   if (ended && !ended->ok()) {
     watch_->now.error = ended->error().message;
     // The program, if there is one, goes on without being watched.
-    const bool runs = watch_->program && !watch_->program->ended();
+    const bool runs = watch_->program != nullptr && !watch_->program->ended();
     watch_->now.state = runs ? AttachStatus::State::Unwatched : AttachStatus::State::None;
     watch_->changed = true;
   }

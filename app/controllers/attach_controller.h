@@ -1,6 +1,7 @@
-// Programs that are not ours, attached to from the window. A thread of its own starts the program,
-// follows the spools of its processes and examines them; the window never waits for it. The program
-// is the user's: it goes on when nobody watches it any more, and when the window closes.
+// Programs that are not ours, attached to from the window, on this machine or the one where runs
+// happen. A thread of its own starts the program, follows the spools of its processes and examines
+// them; the window never waits for it. The program is the user's: it goes on when nobody watches it
+// any more, and when the window closes.
 #pragma once
 
 #include <sys/types.h>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/attach/remote_start.h"
 #include "app/attach/spool_folder.h"
 #include "app/controllers/background.h"
 #include "app/controllers/commands.h"
@@ -51,6 +53,7 @@ struct AttachStatus {
   };
   State state = State::None;
   std::string command{};  // as typed; of a record, its folder
+  std::string host{};     // where it runs; empty = this machine
   std::string folder{};   // of the spools; empty = there is none yet
   pid_t pid = -1;
   bool ending = false;  // it was asked to end
@@ -78,15 +81,17 @@ class AttachController {
   AttachController(const AttachController&) = delete;
   AttachController& operator=(const AttachController&) = delete;
 
-  /// Why this build cannot start a program; empty = it can.
+  /// Why this build cannot start a program on this machine; empty = it can.
   std::string missing_library() const { return library_.ok() ? "" : library_.error().message; }
-  /// Refused with a sentence while another program is watched, or if it is no command.
-  engine::Status start(const AttachOrder& order);
+  /// Refused with a sentence while another program is watched, or if it is no command. `place`: the
+  /// machine to start it on, if that is not this one.
+  engine::Status start(const AttachOrder& order, const RemotePlace& place = {});
   /// Examines the record of an earlier program. Refused in the same way.
   engine::Status read(const std::string& folder);
   /// The program goes on.
   void stop_watching();
-  /// Asks the program to end; the second time it is killed.
+  /// Asks the program to end; the second time it is killed. One that is still being started on
+  /// another machine is given up.
   void end_program();
 
   /// Why there is nothing to stop watching; empty = there is.

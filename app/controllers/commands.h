@@ -233,9 +233,11 @@ struct PresentCard {
 struct Select {
   Selection selection;
 };
-/// The button with this id, on the page on screen, acts as if pressed.
+/// The button with this id acts as if pressed, as soon as its page shows it.
 struct PressButton {
   std::string id;
+  ShowPage page{};
+  std::string otherwise{};  // said if the page does not show it
 };
 struct PlayTour {
   std::string path;

@@ -76,10 +76,12 @@ std::optional<Presentation::Place> Presentation::missed() {
   return to_chosen(forward_ ? index_ + 1 : index_ - 1, forward_);
 }
 
-void Presentation::fit(float part) {
+void Presentation::fit(const Fit& shown) {
   constexpr float kSpare = 0.98F;  // sizes are whole pixels
+  const float least = shown.scrolls ? kPresentedScale : 1.0F;
+  const float most = std::clamp(shown.most, kPresentedScale, kLargestPresentedScale);
   const float wanted =
-      part > 0.0F ? std::clamp(scale_ * part * kSpare, 1.0F, kPresentedScale) : kPresentedScale;
+      shown.part > 0.0F ? std::clamp(scale_ * shown.part * kSpare, least, most) : kPresentedScale;
   // Fonts are made anew for every scale: not for a hair's breadth.
   if (wanted < scale_ * kSpare || wanted > scale_ / kSpare) scale_ = wanted;
 }

@@ -16,6 +16,8 @@ namespace app {
 
 /// Times the user's own size of text; less for a card that would not be seen whole.
 inline constexpr float kPresentedScale = 1.5F;
+/// Of text that would leave a part of the screen empty.
+inline constexpr float kLargestPresentedScale = 3.5F;
 
 /// A card that the user has chosen to present.
 struct PresentedCard {
@@ -69,8 +71,14 @@ class Presentation {
   /// Of text, times the user's own size.
   float scale() const { return on() ? scale_ : 1.0F; }
   /// The frame showed a card whose content would fit at this part of its scale: above 1, it has
-  /// room to spare. 0 = it fits at any size.
-  void fit(float part);
+  /// room to spare. 0 = it fits at any size. One that scrolls does not get smaller than usual, and
+  /// none larger than `most`, which the window is wide enough for.
+  struct Fit {
+    float part = 0.0F;
+    bool scrolls = false;
+    float most = kLargestPresentedScale;
+  };
+  void fit(const Fit& shown);
 
   /// The card of the frame that is about to show this page; beyond the last one = the last one.
   std::size_t follow(Page page, std::string_view view);

@@ -6,7 +6,12 @@
 
 namespace app {
 
-void Workbench::attach_to(const AttachOrder& order) { watch(attach.start(order)); }
+void Workbench::attach_to(const AttachOrder& order) {
+  const PlacedWorker& place = runs.link.place();
+  RemotePlace there;
+  if (place.command.remote) there = {.worker = place.command, .connection = place.connection};
+  watch(attach.start(order, there));
+}
 
 void Workbench::read_attached(const ReadAttachRecord& order) { watch(attach.read(order.folder)); }
 

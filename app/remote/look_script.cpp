@@ -57,7 +57,7 @@ real=$(cd "$cache" 2>/dev/null && pwd -P)
 for one in /proc/[0-9]*/exe; do
   program=$(readlink "$one" 2>/dev/null) || continue
   case $program in
-  "$real"/*/bin/expertscope-worker)
+  "$real"/*/bin/expertscope-worker | "$real"/*/bin/expertscope-attach-agent)
     used=${program#"$real"/}
     say in_use "${used%%/*}"
     ;;

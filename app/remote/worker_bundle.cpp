@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "app/doctor/library_versions.h"
 #include "app/protocol/child_run.h"
 #include "app/protocol/paths.h"
+#include "app/remote/login_command.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/sha256.h"
 #include "engine/model/unique_fd.h"
@@ -37,7 +39,8 @@ constexpr std::string_view kCxxFolder = "lib/expertscope/c++";
 /// Of glibc: the machine's own, always.
 constexpr auto kOfTheMachine = std::to_array<std::string_view>({EXPERTSCOPE_GLIBC_LIBRARIES});
 constexpr std::array<std::string_view, 2> kCxxLibraries = {"libstdc++.so.6", "libgcc_s.so.1"};
-constexpr std::array<std::string_view, 1> kLoadedByName = {"libcupti.so.13"};
+constexpr std::array<std::string_view, 2> kLoadedByName = {"libcupti.so.13",
+                                                           "libexpertscope-attach.so"};
 
 /// A folder that is removed with everything in it.
 class StagingFolder {
@@ -110,7 +113,7 @@ engine::Status put_copy(const fs::path& from, const fs::path& to) {
                                           error.message())};
 }
 
-/// Libraries that the worker loads by name, which ldd does not list. They are packed if the build
+/// Libraries that are loaded by name, which ldd does not list. They are packed if the build
 /// or an installation has put them into its folder of libraries; an installation's also holds those
 /// of the window, which stay here.
 std::map<std::string, std::string> libraries_loaded_by_name(const std::string& programs) {
@@ -124,12 +127,15 @@ std::map<std::string, std::string> libraries_loaded_by_name(const std::string& p
 }
 
 std::string worker_in(const std::string& programs) { return programs + "/expertscope-worker"; }
-std::string guard_in(const std::string& programs) { return programs + "/expertscope-guard"; }
+std::array<std::string, 3> programs_in(const std::string& programs) {
+  return {worker_in(programs), programs + "/expertscope-guard",
+          fmt::format("{}/{}", programs, kAttachAgent)};
+}
 
 engine::Status stage(const std::string& programs, const fs::path& tree,
                      const std::function<bool()>& stop) {
   std::map<std::string, std::string> needed;
-  for (const std::string& program : {worker_in(programs), guard_in(programs)}) {
+  for (const std::string& program : programs_in(programs)) {
     ENGINE_TRY(put_copy(program, tree / "bin" / fs::path(program).filename()));
     ENGINE_ASSIGN(const auto libraries, libraries_of(program, stop));
     needed.insert(libraries.begin(), libraries.end());
@@ -179,8 +185,10 @@ constexpr std::size_t kMaxNoteBytes = 256;
 /// Changes with any file of ours that goes into a bundle. NotFound without a worker.
 engine::Result<std::string> current_stamp(const std::string& programs) {
   std::string facts;
-  for (const std::string& path :
-       {worker_in(programs), guard_in(programs), assets_folder() + "/fetch_cublaslt.py"}) {
+  std::vector<std::string> needed = {assets_folder() + "/fetch_cublaslt.py"};
+  std::ranges::copy(programs_in(programs), std::back_inserter(needed));
+  for (const auto& [name, path] : libraries_loaded_by_name(programs)) needed.push_back(path);
+  for (const std::string& path : needed) {
     struct stat file{};
     if (::stat(path.c_str(), &file) != 0) {
       return Error{ErrorCode::NotFound,

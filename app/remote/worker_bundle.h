@@ -1,7 +1,8 @@
 // The worker and everything it needs beside glibc and the NVIDIA driver, as one archive that is
 // unpacked on another machine:
-//   bin/expertscope-worker, bin/expertscope-guard
-//   lib/expertscope/       the shared libraries that the worker loads, found by its run path
+//   bin/expertscope-worker, bin/expertscope-guard, bin/expertscope-attach-agent
+//   lib/expertscope/       the shared libraries that the worker loads, found by its run path,
+//                          and the one that attach preloads, which only builds with CUDA have
 //   lib/expertscope/c++/   libstdc++ and libgcc_s, only for machines whose own are too old
 //   share/expertscope/     fetch_cublaslt.py
 //   MANIFEST               the SHA-256 of each of these, as sha256sum prints them

@@ -159,6 +159,8 @@ class Comparison {
     show(Stage::Check);
     unpack_operand(view, unpacked_);
     measure_report(input_, layout, view, operand_.rows, unpacked_, amax, report);
+    // Rows and columns of a part are not those of the operand.
+    if (result_.request.only_sample) report.statistics.channels.reset();
     report.sample = sample_operand(input_, unpacked_, sample_.row, sample_.column);
     report.sample.row += operand_.first_row;
     report.code_bytes = written_code_bytes(layout, operand_.rows, operand_.columns);

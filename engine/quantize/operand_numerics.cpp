@@ -78,17 +78,20 @@ struct GroupErrors {
   }
 };
 
-void count_one(std::uint64_t& counter) {
+template <class Count>
+void count_one(Count& counter) {
   std::atomic_ref(counter).fetch_add(1, std::memory_order_relaxed);
 }
 
 class Measure {
  public:
   Measure(const kernels::GroupedInput& input, const OperandLayout& layout,
-          const kernels::QuantizedView& view, const UnpackedOperand& operand)
+          const kernels::QuantizedView& view, const UnpackedOperand& operand,
+          OperandCounts& channels)
       : input_(input),
         layout_(layout),
         operand_(operand),
+        channels_(channels),
         values_(kernels::code_values(view)),
         grid_(code_grid(view)) {}
 
@@ -150,6 +153,8 @@ class Measure {
     if (scaled > grid_.largest * (1.0 + 0x1p-22)) {
       ++errors.saturated;
       count_one(losses.at(i).saturated);
+      count_one(channels_.columns[static_cast<std::size_t>(i % columns())].saturated);
+      count_one(channels_.rows[static_cast<std::size_t>(i / columns())].saturated);
     }
     if (!std::isfinite(encoded) || !std::isfinite(value)) return;
     const double distance = std::abs(encoded / factor - value);
@@ -177,6 +182,7 @@ class Measure {
   const kernels::GroupedInput& input_;
   const OperandLayout& layout_;
   const UnpackedOperand& operand_;
+  OperandCounts& channels_;  // its rows and columns
   std::span<const float> values_;
   CodeGrid grid_;
 };
@@ -225,7 +231,9 @@ ElementErrors measure_elements(const kernels::GroupedInput& input, const Operand
   kernels::magnitude_counts_cpu(operand.decoded.get(),
                                 input.row_offsets[input.num_groups] * input.columns, counts.after);
   counts.losses.resize(static_cast<std::size_t>(scale_count(layout, splits, view.columns)));
-  const Measure measure(input, layout, view, operand);
+  counts.columns.resize(static_cast<std::size_t>(view.columns));
+  counts.rows.resize(static_cast<std::size_t>(input.row_offsets[input.num_groups]));
+  const Measure measure(input, layout, view, operand, counts);
   std::int64_t first_scale = 0;
   for (std::size_t group = 0; group < splits.size(); ++group) {
     const ScaleGrid grid = scale_grid(layout, splits[group], view.columns);
@@ -260,11 +268,14 @@ void measure_report(const kernels::GroupedInput& input, const OperandLayout& lay
                            .columns = view.columns,
                            .scales = view.scales,
                            .amax = amax};
-  const ElementErrors errors = measure_elements(input, layout, view, splits, operand);
+  ElementErrors errors = measure_elements(input, layout, view, splits, operand);
+  BlockErrors blocks;
+  blocks.add({.input = input,
+              .decoded = operand.decoded.get(),
+              .columns = errors.counts.columns.data(),
+              .rows = errors.counts.rows.data()});
   report.statistics = fold_statistics(errors.counts, arrays);
   report.max_relative_error = errors.relative;
-  BlockErrors blocks;
-  blocks.add({.input = input, .decoded = operand.decoded.get()});
   report.statistics.median_block_snr_db = blocks.median_db();
   // Correct rounding gives up to half a step, plus the rounding of the scale: this counts as 0
   // steps.

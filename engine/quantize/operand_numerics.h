@@ -41,7 +41,7 @@ inline float element_value(const kernels::GroupedInput& input, std::int64_t i) {
 
 /// Element by element, for comparisons: of either direction and of transformed elements too.
 struct ElementErrors {
-  OperandCounts counts;
+  OperandCounts counts;  // of rows and columns only what saturated
   /// The largest, of elements that reach the smallest normal code; NaN: there are none.
   double relative = std::numeric_limits<double>::quiet_NaN();
   double steps = 0;  // the largest distance from a code's value, in steps of the codes

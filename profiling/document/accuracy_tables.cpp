@@ -1,5 +1,6 @@
 // Tables of what quantization and products did to the numbers.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -49,6 +50,20 @@ std::vector<engine::Product> products_of(const engine::RunResult& result) {
   return products;
 }
 
+namespace {
+
+/// Which tensors the columns of an expert are of: "Y, dX, dW and operand X".
+std::string tensors_of(const engine::RunResult& result) {
+  std::vector<std::string_view> outputs;
+  for (const engine::Product product : products_of(result)) {
+    outputs.emplace_back(engine::output_name(product));
+  }
+  return fmt::format("{} and operand {}", fmt::join(outputs, ", "),
+                     engine::tensor_symbol(result.effective.step, engine::StepTensor::X));
+}
+
+}  // namespace
+
 Table experts_table(const RecordedRun& run) {
   std::vector<Column> columns = {column("expert", Measure::Count),
                                  for_people("rows", Measure::Count),
@@ -64,7 +79,7 @@ Table experts_table(const RecordedRun& run) {
   const FieldColumns fields(engine::kType<engine::ExpertResult>);
   fields.add_columns(columns);
   return {.name = "experts",
-          .title = "Experts",
+          .title = "Experts: " + tensors_of(run.result),
           .columns = std::move(columns),
           .rows = [&run, fields](const RowSink& sink) {
             const std::vector<engine::ExpertResult>& experts = run.result.experts;

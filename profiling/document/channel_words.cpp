@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <ranges>
+#include <utility>
 
 #include "engine/model/count_text.h"
+#include "engine/model/recipe_words.h"
 #include "profiling/document/columns.h"
 
 namespace profiling {
@@ -50,6 +55,37 @@ std::string noisiest_text(const engine::ChannelProfile& profile, ChannelAxis axi
                             std::abs(below_db), below_db > 0.0 ? "below" : "above");
 }
 
+/// Words that depend on whether a table has rows, columns or both.
+struct ChannelHeadings {
+  std::string index;
+  const char* expert = "";  // tooltip
+  std::string place;
+};
+
+std::vector<Column> channel_columns(ChannelHeadings words) {
+  return {column("index", Measure::Count, std::move(words.index)),
+          column("expert", Measure::Count, "expert", words.expert),
+          column("amax", Measure::Number, "amax"),
+          column("over_median", Measure::Factor, "x median",
+                 "Its amax over the median of all that are not zero"),
+          column("place", Measure::Count, std::move(words.place), "Where its largest element is"),
+          column("snr_db", Measure::Decibels, "SNR"),
+          column("noise_share", Measure::Share, "noise", "Share of the operand's squared error"),
+          column("signal_share", Measure::Share, "signal",
+                 "Share of the operand's sum of squares. Where it equals the share of the noise, "
+                 "the SNR is that of the whole operand"),
+          column("saturated", Measure::Count, "satur."),
+          column("underflowed", Measure::Count, "underfl."),
+          column("lost", Measure::Count, "lost")};
+}
+
+std::vector<Cell> channel_cells(const engine::ChannelProfile& profile, const engine::Channel& one) {
+  const auto placed = [](std::int64_t at) { return at < 0 ? Cell() : Cell(at); };
+  return cells_of(one.index, placed(one.expert), one.amax, known(profile.over_median(one)),
+                  placed(one.place), known(one.snr_db), one.noise_share, one.signal_share,
+                  alarming(one.saturated), alarming(one.underflowed), alarming(one.lost));
+}
+
 }  // namespace
 
 const engine::ChannelProfile& profile_of(const engine::ChannelStatistics& channels,
@@ -88,35 +124,56 @@ std::string channels_text(const engine::ChannelProfile& profile, ChannelAxis axi
 Table named_channels_table(const engine::ChannelProfile& profile, ChannelAxis axis,
                            ChannelList list) {
   const bool columns = axis == ChannelAxis::Columns;
-  return {
-      .name = "channels",
-      .columns = {column("index", Measure::Count, noun(axis, false, false)),
-                  column("expert", Measure::Count, "expert",
-                         columns ? "Expert of the row with its largest element"
-                                 : "Expert that the row belongs to"),
-                  column("amax", Measure::Number, "amax"),
-                  column("over_median", Measure::Factor, "x median",
-                         "Its amax over the median of all that are not zero"),
-                  column("place", Measure::Count, columns ? "in row" : "in column",
-                         "Where its largest element is"),
-                  column("snr_db", Measure::Decibels, "SNR"),
-                  column("noise_share", Measure::Share, "noise",
-                         "Share of the operand's squared error"),
-                  column("signal_share", Measure::Share, "signal",
-                         "Share of the operand's sum of squares. Where it equals the share of the "
-                         "noise, the SNR is that of the whole operand"),
-                  column("saturated", Measure::Count, "satur."),
-                  column("underflowed", Measure::Count, "underfl."),
-                  column("lost", Measure::Count, "lost")},
-      .rows = [&profile, list](const RowSink& sink) {
-        for (const engine::Channel& one : channels_of(profile, list)) {
-          const auto placed = [](std::int64_t at) { return at < 0 ? Cell() : Cell(at); };
-          sink({.cells = cells_of(
-                    one.index, placed(one.expert), one.amax, known(profile.over_median(one)),
-                    placed(one.place), known(one.snr_db), one.noise_share, one.signal_share,
-                    alarming(one.saturated), alarming(one.underflowed), alarming(one.lost))});
-        }
-      }};
+  return {.name = "channels",
+          .columns = channel_columns({.index = noun(axis, false, false),
+                                      .expert = columns ? "Expert of the row with its largest "
+                                                          "element"
+                                                        : "Expert that the row belongs to",
+                                      .place = columns ? "in row" : "in column"}),
+          .rows = [&profile, list](const RowSink& sink) {
+            for (const engine::Channel& one : channels_of(profile, list)) {
+              sink({.cells = channel_cells(profile, one)});
+            }
+          }};
+}
+
+Table worst_channels_table(const engine::RecipeComparison& comparison) {
+  std::vector<Column> columns = {
+      column("recipe", Measure::Words, {}, "How the operand is coded"),
+      column("direction", Measure::Words, {}, "Of the blocks"),
+      column("axis", Measure::Words, "of", "A row, or a column over all experts")};
+  std::ranges::move(channel_columns({.index = "number",
+                                     .expert = "Expert of the row, or of the row with the column's "
+                                               "largest element",
+                                     .place = "largest at"}),
+                    std::back_inserter(columns));
+  return {.name = "worst_channels",
+          .title = fmt::format("The {} columns and the {} rows with most of the noise:",
+                               kWorstChannels, kWorstChannels),
+          .columns = std::move(columns),
+          .rows =
+              [&comparison](const RowSink& sink) {
+                for (const engine::QuantizationReport& report : comparison.reports) {
+                  if (!report.statistics.channels) continue;
+                  for (const ChannelAxis axis : {ChannelAxis::Columns, ChannelAxis::Rows}) {
+                    const engine::ChannelProfile& profile =
+                        profile_of(*report.statistics.channels, axis);
+                    for (const engine::Channel& one :
+                         profile.noisiest | std::views::take(kWorstChannels)) {
+                      Row row{.cells = cells_of(
+                                  engine::recipe_name(report.recipe, comparison.request.weights),
+                                  report.columnwise ? "columnwise" : "rowwise",
+                                  noun(axis, false, false))};
+                      std::ranges::move(channel_cells(profile, one), std::back_inserter(row.cells));
+                      sink(row);
+                    }
+                  }
+                }
+              },
+          .note =
+              "number counts from 0; largest at: the row of a column's largest element, the "
+              "column of a row's",
+          .only_with_rows = true};
 }
 
 }  // namespace profiling

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/model/channel_statistics.h"
+#include "engine/model/recipe_comparison.h"
 #include "profiling/document/table.h"
 
 namespace profiling {
@@ -32,5 +33,12 @@ std::string channels_text(const engine::ChannelProfile& profile, ChannelAxis axi
 /// The named channels of one list, the worst first. The profile must outlive the table.
 Table named_channels_table(const engine::ChannelProfile& profile, ChannelAxis axis,
                            ChannelList list);
+
+/// Of each axis in the table of all recipes.
+inline constexpr std::size_t kWorstChannels = 3;
+
+/// Of every recipe and direction the rows and columns with the largest shares of the noise. The
+/// comparison must outlive the table.
+Table worst_channels_table(const engine::RecipeComparison& comparison);
 
 }  // namespace profiling

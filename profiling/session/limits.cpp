@@ -68,6 +68,18 @@ void check_experts_of(std::string_view operand, const engine::OperandStatistics&
   });
 }
 
+void check_channel_experts(const engine::ChannelStatistics& channels, std::size_t experts,
+                           Limits& limits) {
+  for (const engine::ChannelProfile* axis : {&channels.columns, &channels.rows}) {
+    for (const auto* list : {&axis->largest, &axis->noisiest, &axis->lowest_snr}) {
+      for (const engine::Channel& one : *list) {
+        limits.between("expert of a row or column", one.expert, -1,
+                       static_cast<std::int64_t>(experts) - 1);
+      }
+    }
+  }
+}
+
 /// Against the tensor whose rows and columns they are.
 void check_channels(const engine::TensorResult& tensor, std::size_t experts, Limits& limits) {
   const engine::ChannelStatistics& channels = *tensor.quantization->channels;
@@ -78,14 +90,7 @@ void check_channels(const engine::TensorResult& tensor, std::size_t experts, Lim
             engine::name_of(tensor.tensor), tensor.rows, tensor.columns, channels.rows.channels,
             channels.columns.channels);
       });
-  for (const engine::ChannelProfile* axis : {&channels.columns, &channels.rows}) {
-    for (const auto* list : {&axis->largest, &axis->noisiest, &axis->lowest_snr}) {
-      for (const engine::Channel& one : *list) {
-        limits.between("expert of a row or column", one.expert, -1,
-                       static_cast<std::int64_t>(experts) - 1);
-      }
-    }
-  }
+  check_channel_experts(channels, experts, limits);
 }
 
 void check_error(std::string_view of, const engine::ProductAccuracy& error, Limits& limits) {
@@ -421,6 +426,9 @@ engine::Status check(const engine::RecipeComparison& comparison) {
   const std::size_t experts = comparison.splits.size();
   for (const engine::QuantizationReport& report : comparison.reports) {
     check_experts_of("the operand", report.statistics, experts, limits);
+    if (const auto& channels = report.statistics.channels) {
+      check_channel_experts(*channels, experts, limits);
+    }
     limits.require(!(report.max_relative_error < 0.0), [&] {
       return fmt::format("max_relative_error is {}; it must be at least 0",
                          report.max_relative_error);

@@ -224,6 +224,19 @@ class Attach(unittest.TestCase):
                               text=True, timeout=60)
         self.assertNotEqual(done.returncode, 0)
 
+    def test_words_of_the_program_are_nobody_elses(self):
+        words = ["", "[a,b]", "--json", "--", "it's  \"quoted\"", "-x"]
+        done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--", sys.executable, "-c",
+                               "import json, sys; print(json.dumps(sys.argv[1:]))", *words],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout.splitlines()[0]), words)
+
+    def test_the_program_starts_in_its_working_folder(self):
+        done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--working-folder", self.folder.name, "--", "pwd"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stdout.splitlines()[0], os.path.realpath(self.folder.name), done.stderr)
+
     def test_what_cannot_be_started_is_said(self):
         done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--", "no-such-program"],
                               capture_output=True, text=True, timeout=60)

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "app/gui/plot/plot_text.h"
 #include "tests/gui/unseen_window.h"
 
 namespace app::plot {
@@ -84,6 +87,79 @@ TEST(Marks, OnlyALevelRuleIsNamed) {
             vertices_of({.at = 4.0, .color = IM_COL32_WHITE}));
   EXPECT_EQ(vertices_of({.at = 4.0, .color = IM_COL32_WHITE, .upright = true, .label = "upright"}),
             vertices_of({.at = 4.0, .color = IM_COL32_WHITE, .upright = true}));
+}
+
+/// A frame with the pointer at this place; returns what is said there.
+template <class Draw>
+std::string said_at(UnseenWindow& window, ImVec2 mouse, const Draw& draw) {
+  // ImGui knows the window under the pointer from the frame before.
+  for (int frame = 0; frame < 2; ++frame) {
+    ImGui::GetIO().MousePos = mouse;
+    window.frame(draw);
+  }
+  return window.controls.tooltip();
+}
+
+TEST(CutTexts, ANameInALegendIsWholeInItsTooltip) {
+  UnseenWindow window;
+  const std::string name = "FP8 block, FP32 scales, columnwise, of the weights";
+  const auto draw = [&](const PanelContext& context) {
+    draw_legend(context, {.id = "legend", .right = {300, 100}, .left = 150, .gap = 8},
+                {{name, IM_COL32_WHITE}, {"short", IM_COL32_WHITE}});
+  };
+  const ImVec2 middle(200, 105);
+  EXPECT_EQ(said_at(window, middle, draw), name);
+  EXPECT_EQ(said_at(window, {290, 100 + 1.5F * window.theme.fonts.label->FontSize + 2}, draw), "")
+      << "this one is not cut";
+  EXPECT_EQ(said_at(window, {500, 400}, draw), "");
+}
+
+TEST(CutTexts, TitlesOfAxesAreWholeInTheirTooltips) {
+  UnseenWindow window;
+  PlotView view;
+  const std::string height = "records of all kernels with this name, in a bin of the time axis";
+  const auto draw = [&](const PanelContext& context) {
+    ImGui::SetCursorScreenPos({100, 100});
+    // Too low for a title in a line of its own.
+    const PlotFrame frame(context,
+                          {.id = "##plot",
+                           .size = {200, 80},
+                           .x = {.kind = AxisKind::Integer,
+                                 .label = "number of the replay, of all",
+                                 .limits = {0.0, 10.0}},
+                           .y = {.label = height, .limits = {0.0, 1.0}}},
+                          view);
+  };
+  EXPECT_EQ(said_at(window, {150, 105}, draw), height);
+  EXPECT_EQ(said_at(window, {290, 175}, draw), "number of the replay, of all");
+  EXPECT_EQ(said_at(window, {110, 175}, draw), "");
+}
+
+TEST(Marks, APointWhoseNameHasNoRoomHasWhatStandsForIt) {
+  UnseenWindow window;
+  PlotView view;
+  Dots dots{.leader = 220.0F};
+  for (int i = 0; i < 40; ++i) {
+    dots.dots.push_back({.at = {0.2 + 0.015 * i, 0.5 + 0.002 * (i % 7)},
+                         .name = "a name that is as long as the plot is wide, and longer",
+                         .brief = std::to_string(i + 1),
+                         .id = "dot." + std::to_string(i)});
+  }
+  window.frame([&](const PanelContext& context) {
+    const PlotFrame frame(
+        context,
+        {.id = "##plot", .size = {300, 300}, .x = {.limits = {0, 1}}, .y = {.limits = {0, 1}}},
+        view);
+    draw_marks(context, frame, {dots});
+  });
+  std::size_t briefs = 0;
+  for (const ControlEntry& one : window.controls.entries()) {
+    EXPECT_FALSE(one.id.ends_with(".name")) << "there is no room";
+    if (!one.id.ends_with(".brief")) continue;
+    ++briefs;
+    EXPECT_EQ("dot." + std::to_string(std::stoi(one.label) - 1) + ".brief", one.id);
+  }
+  EXPECT_GE(briefs, 32U) << "of 40, some of which lie on top of others";
 }
 
 }  // namespace

@@ -135,3 +135,63 @@ def test_request_page_and_live_are_as_they_were_left(open_window, program):
         broken.wait("the notice", lambda m: any(
             c["id"].startswith("notice.") and "no_such_field" in c["value"] for c in m["controls"]))
         assert value(broken, "shape.rows") not in ("768", "256")
+
+
+def quit_in_palette(window):
+    window.key("ctrl+shift+p")
+    window.wait("the palette", shown("palette"))
+    window.settle()
+    window.xdotool("type", "--delay", 40, "quit")
+    window.wait("the action", lambda m: any(
+        c["id"] == "palette.file.quit" and c["value"].startswith("row=0;selected=true;enabled=true")
+        for c in m["controls"]))
+    window.key("Return")
+
+
+def test_quit_in_the_palette_asks_about_an_unsaved_result(open_window):
+    window = open_window()
+    run_once_more(window)
+    quit_in_palette(window)
+    window.wait("the question", lambda m: shown("close")(m) and not shown("palette")(m))
+    window.settle()
+    # The question has the keys.
+    window.key("ctrl+shift+p")
+    window.settle()
+    assert window.control("palette") is None
+    window.key("Escape")
+    window.wait("no question", lambda m: not shown("close")(m))
+    quit_in_palette(window)
+    window.wait("the question again", shown("close.discard"))
+    window.settle()
+    window.click_if_there("close.discard")
+    assert ended(window) == 0
+    assert not list(window.folder.glob("expertscope-*.session"))
+
+
+def begin_long_run(window):
+    window.type_number("engine.iterations", "5000")
+    window.wait("its iterations", lambda m: any(
+        c["id"] == "status.progress" and c["value"].endswith("/5000") for c in m["controls"]), 60)
+
+
+def test_quit_in_the_palette_does_not_wait_for_running_work(open_window):
+    window = open_window()
+    window.wait_for_result()
+    begin_long_run(window)
+    worker = window.state()["worker_pid"]
+    quit_in_palette(window)
+    assert ended(window) == 0
+    assert not os.path.exists(f"/proc/{worker}")
+
+
+def test_quit_in_the_palette_asks_about_results_while_another_is_measured(open_window):
+    window = open_window()
+    run_once_more(window)
+    begin_long_run(window)
+    quit_in_palette(window)
+    window.wait("the question", shown("close"))
+    assert value(window, "close").startswith("unsaved=1;")
+    window.settle()
+    window.key("Return")
+    assert ended(window) == 0
+    assert len(list(window.folder.glob("expertscope-*.session"))) == 1

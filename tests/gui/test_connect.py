@@ -36,7 +36,7 @@ def test_runs_happen_there_and_here_again(open_window, elsewhere):
     window.wait("the button", lambda m: any(c["id"] == "doctor.attach" for c in m["controls"]))
     window.settle()
     window.click("doctor.attach")
-    wait_for_value(window, "attach.here", "Programs are started and watched on this machine, not on " + HOST)
+    wait_for_value(window, "attach.here", f"Programs are started on {HOST}, where runs happen")
     window.press("Escape")
     worker = server.bundles()[0] / "bin/expertscope-worker"
     assert runs_program(worker)

@@ -84,22 +84,36 @@ def test_palette_presses_the_buttons_of_the_page_on_screen(open_window):
     window = open_window(width=1280, height=900)
     window.wait_for_result()
     before = window.state()["run_generation"]
-    assert "enabled=false;On the Compare page" in entry(palette(window, "measure again"), "compare.again")
+    assert "enabled=false;Two runs are needed" in entry(palette(window, "measure again"), "compare.again")
     window.press("Escape")
+    window.settle()
+    assert "enabled=false;There is no report yet" in entry(palette(window, "export report"), "doctor.export")
+    window.press("Escape")
+    # Its page is shown first.
+    window.key("ctrl+3")
+    window.wait("another page", lambda m: m["state"]["page"] == "graphs")
     assert rows(palette(window, "measure roofs"))[0]["id"] == "palette.performance.measure_ceilings"
     window.press("Return")
     window.wait("a run with roofs", lambda m: m["state"]["run_generation"] > before and not m["state"]["stale"])
     assert "copy_gbps=0;" not in window.control("performance.roofline")["value"]
     # The button is gone with the need for it.
+    assert window.state()["page"] == "performance"
     current = palette(window, "measure roofs")
-    assert "enabled=false;On the Performance page" in entry(current, "performance.measure_ceilings")
+    assert "enabled=false;This run has measured roofs already" in entry(current, "performance.measure_ceilings")
     window.press("Escape")
-    window.key("ctrl+shift+2")
-    window.wait("recipes", lambda m: m["state"]["recipes"])
     window.settle()
     assert "enabled=true" in entry(palette(window, "quantize all"), "recipes.compare")
     window.press("Return")
     window.wait("a comparison", lambda m: m["state"]["comparisons"] == 1 and not m["state"]["comparing"])
+    assert window.state()["recipes"], "its view is shown"
+    window.settle()
+    assert window.state()["comparisons"] == 1, "it is pressed once"
+    # While cards are presented, pages have no buttons.
+    window.key("ctrl+1")
+    window.wait("another page", lambda m: m["state"]["page"] == "performance")
+    window.key("F11")
+    window.wait("one card", lambda m: any(c["id"] == "present.line" for c in m["controls"]))
+    assert "enabled=false;While presenting" in entry(palette(window, "quantize all"), "recipes.compare")
 
 
 def test_palette_measures_a_pair_again_and_exports_a_report(open_window):
@@ -117,6 +131,10 @@ def test_palette_measures_a_pair_again_and_exports_a_report(open_window):
     window.wait("a pair", lambda m: any(c["id"] == "compare.again" and c["enabled"] for c in m["controls"]))
     window.type_number("compare.blocks", "4")
     runs = window.state()["runs"]
+    # From another view of the page, which has no such button.
+    window.click("compare.part.1")
+    window.wait("the frontier", lambda m: not any(c["id"] == "compare.again" for c in m["controls"]))
+    window.settle()
     assert "enabled=true" in entry(palette(window, "measure again"), "compare.again")
     window.press("Return")
     window.wait("four blocks", lambda m: m["state"]["runs"] >= runs + 4)
@@ -129,6 +147,8 @@ def test_palette_measures_a_pair_again_and_exports_a_report(open_window):
     window.press("Escape")
     window.open_file(WORKSPACE_BUG)
     window.wait("its report", lambda m: any(c["id"] == "doctor.export" and c["enabled"] for c in m["controls"]))
+    window.key("ctrl+2")
+    window.wait("another page", lambda m: m["state"]["page"] == "numerics")
     window.settle()
     assert "enabled=true" in entry(palette(window, "export report"), "doctor.export")
     window.press("Return")
@@ -228,6 +248,15 @@ def test_no_palette_opens_over_a_dialog(open_window):
     assert window.control("palette.filter") is None
     window.key("Escape")
     window.wait("no dialog", lambda m: not any(c["id"] == "file.accept" for c in m["controls"]))
+    for words, inside in (("another machine", "machine.connect"), ("attach", "attach.command")):
+        palette(window, words)
+        window.press("Return")
+        window.wait("the other dialog", lambda m: any(c["id"] == inside for c in m["controls"]))
+        window.key("ctrl+shift+p")
+        window.settle()
+        assert window.control("palette.filter") is None, inside
+        window.key("Escape")
+        window.wait("no dialog", lambda m: not any(c["id"] == inside for c in m["controls"]))
     window.key("ctrl+shift+p")
     window.wait("the palette", lambda m: any(c["id"] == "palette.filter" for c in m["controls"]))
 

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from window_driver import WaitedTooLong
+
 SESSIONS = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions"
 STEP = {"caption": "Look here.", "recording": str(SESSIONS / "h200_layer.session"), "run": 0}
 
@@ -228,3 +230,59 @@ def test_a_card_gets_the_room_of_a_message_that_is_not_shown(open_window):
                           and "welcome" not in ids_of(m))
     bottom = next(c["rect"][3] for c in current["controls"] if c["id"] == "layer.picture")
     assert bottom > 770, "the welcome's strip is empty below the card"
+
+
+def open_large(open_window, name, width, height):
+    window = open_window(str(SESSIONS / name), "--no-worker", width=width, height=height)
+    window.wait("the recording", lambda m: m["state"]["session_path"] != "")
+    window.settle()
+    return window
+
+
+@pytest.mark.parametrize("width, height", [(1920, 1080), (1440, 900)])
+def test_tables_fill_the_slide(open_window, width, height):
+    window = open_large(open_window, "h200_layer.session", width, height)
+    usual = 1.5 * window.map()["text_scale"]
+    window.key("F11")
+    wait_for_line(window, "Performance · ")
+    tables = {}
+    for _ in range(40):
+        window.settle()
+        current = window.map()
+        line = line_of(current)
+        for c in current["controls"]:
+            if c["kind"] == "table":
+                rows = [r["rect"] for r in current["controls"] if r["id"].startswith(c["id"] + ".row.")]
+                columns = [r["rect"] for r in current["controls"] if r["id"].startswith(c["id"] + ".column.")]
+                tables[line.split(" · ")[1]] = (current["text_scale"], c["rect"], rows, columns)
+        window.key("Right")
+        try:
+            window.wait("the next card", lambda m: line_of(m) not in ("", line), 5)
+        except WaitedTooLong:
+            break  # it was the last one
+    assert {"Kernels", "Nodes", "Settings", "Times"} <= set(tables), tables.keys()
+    for name, (scale, (left, top, right, bottom), rows, columns) in tables.items():
+        filled = (max(r[3] for r in rows) - top) / (bottom - top)
+        largest = scale >= 0.97 * min(usual * 3.5 / 1.5, (width - 16) / 560)
+        wide = max(b[0] - a[0] for a, b in zip(columns, columns[1:])) < 0.6 * (right - left)
+        assert scale >= 0.99 * usual and wide, (name, scale)
+        # Either the height is used, or the width: no text is larger than that.
+        assert filled > 0.75 or largest or name == "Kernels", (name, scale, filled)
+
+
+def test_texts_of_the_doctor_fill_the_slide(open_window):
+    window = open_large(open_window, "workspace_bug.session", 1920, 1080)
+    usual = 1.5 * window.map()["text_scale"]
+    window.key("ctrl+3")
+    window.click("graphs.view.3")
+    window.settle()
+    window.key("F11")
+    current = wait_for_line(window, "Graphs · Conclusion · ")
+    window.wait("large text", lambda m: m["text_scale"] > 1.5 * usual)
+    window.settle()
+    left, top, right, bottom = window.control("doctor.conclusion")["rect"]
+    assert bottom - top > 80 and right - left < 1920
+    # It rests.
+    before = window.map()["frame"]
+    window.settle()
+    assert window.map()["frame"] <= before + 1, current["frame"]

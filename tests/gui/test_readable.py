@@ -184,9 +184,21 @@ def test_a_refused_sweep_says_why(open_window):
     assert " refused: " in value or " of them: " in value, value
 
 
-def test_outcomes_of_experiments_are_whole(open_window):
-    window = open_window(str(SESSIONS / "workspace_bug.session"), "--no-worker", width=1280, height=800)
+@pytest.mark.parametrize("width, height", [(1280, 800), (1440, 900)])
+def test_outcomes_of_experiments_are_whole(open_window, width, height):
+    window = open_window(str(SESSIONS / "workspace_bug.session"), "--no-worker", width=width, height=height)
     window.wait("the visit", lambda m: m["state"]["session_path"] != "")
     show(window, 3, "graphs.view.3")
     left, _, right, _ = window.control("doctor.experiments.column.1")["rect"]
     assert right - left > 180, "'replays are wrong from replay 2 on'"
+
+
+def test_the_owner_of_memory_is_whole_in_its_tooltip(open_window):
+    window = recording(open_window, 1280, 800)
+    show(window, 3, "graphs.view.2")
+    # The whole owner of a row of the memory map.
+    left, top, _, _ = window.control("graphs.memory")["rect"]
+    window.xdotool("mousemove", round(left) + 40, round(top) + 45)
+    window.seen("the pointer")
+    said = window.wait("a tooltip", lambda m: m["state"]["tooltip"])["state"]["tooltip"]
+    assert "\nrole: " in said and "..." not in said.split("\n")[0], said

@@ -15,19 +15,24 @@ if [ "$1" = --plan ]; then cat "$here/plan"; exit; fi
 echo 'Fetching the compiler' >&2
 if [ -e "$here/broken" ]; then echo 'nvcc fatal: this one is broken' >&2; exit 1; fi
 printf '[1/2] Building CUDA object bias.cu.o\\n[2/2] Linking\\n' >&2
-mkdir -p "$1/bin" && cp "$here/worker" "$1/bin/expertscope-worker" && cp "$here/guard" "$1/bin/expertscope-guard"
+mkdir -p "$1/bin" && cp "$here/worker" "$1/bin/expertscope-worker" && cp "$here"/expertscope-* "$1/bin"
 """
 
 
 class Tree:
-    """`program` is its expertscope, `app` the folder of its script."""
+    """`program` is its expertscope, `app` the folder of its script. `library`: its library to preload; None = it has none."""
 
-    def __init__(self, root, program, fake_worker, assets):
+    def __init__(self, root, program, fake_worker, assets, library=None):
         self.root, self._fake = pathlib.Path(root), pathlib.Path(fake_worker).read_bytes()
         programs, built = self.root / "build/bin", pathlib.Path(program).parent
         programs.mkdir(parents=True)
-        for one in ("expertscope", "expertscope-guard", "expertscope-askpass"):
+        sent = ("expertscope-attach-agent", "expertscope-guard")
+        for one in ("expertscope", "expertscope-askpass", *sent):
             shutil.copy(built / one, programs)
+        if library is not None:
+            libraries = self.root / "build/lib/expertscope"
+            libraries.mkdir(parents=True)
+            shutil.copy(library, libraries / "libexpertscope-attach.so")
         worker = programs / "expertscope-worker"
         shutil.copy(fake_worker, worker)
         worker.write_bytes(self._fake.replace(b"fake_worker, CUDA", b"fake_worker, CPU "))
@@ -36,7 +41,8 @@ class Tree:
         self.app = self.root / "app"
         self.app.mkdir()
         shutil.copy(fake_worker, self.app / "worker")
-        shutil.copy(built / "expertscope-guard", self.app / "guard")
+        for one in sent:
+            shutil.copy(built / one, self.app)
         (self.app / "build_cuda_worker").write_text(SCRIPT)
         (self.app / "build_cuda_worker").chmod(0o755)
         (self.app / "plan").write_text(PLAN)

@@ -27,7 +27,8 @@ from archives import unpack  # noqa: E402
 from needed_glibc import elf_files, needed_glibc, needed_versions  # noqa: E402
 
 VERSION = re.search(r"project\(expertscope VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
-PROGRAMS = {"expertscope", "expertscope-askpass", "expertscope-guard", "expertscope-worker"}
+PROGRAMS = {"expertscope", "expertscope-askpass", "expertscope-attach-agent", "expertscope-guard",
+            "expertscope-worker"}
 # What every machine of the promise has, and what every desktop has.
 OF_THE_MACHINE = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1",
                   "ld-linux-x86-64.so.2", "libstdc++.so.6", "libgcc_s.so.1"}
@@ -150,6 +151,9 @@ class Prefix(unittest.TestCase):
             self.assertEqual(names, set(other.getnames()))
             unpack(archive, folder / "bundle")
         self.assertIn("./lib/expertscope/libopenblas.so.0", names)
+        self.assertIn("./bin/expertscope-attach-agent", names)
+        with_cuda = "CUDA" in run(prefix / "bin/expertscope-worker", "--version", env=environment)
+        self.assertEqual("./lib/expertscope/libexpertscope-attach.so" in names, with_cuda)
         self.assertFalse([name for name in names if re.search("glfw|sqlite|libpng|stb", name)])
         self.assertIn(VERSION, run(folder / "bundle/bin/expertscope-worker", "--version", env=environment))
 

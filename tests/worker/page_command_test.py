@@ -133,6 +133,7 @@ class Export(CommandLine):
         page = self.page_of(SESSIONS / "h200_layer.session")
         self.assertIn("NVIDIA H200", page.text)
         self.assertIn("Recipes side by side", page.text)
+        self.assertIn("Experts: Y, dX, dW and operand X", page.text)
         self.assertRegex(page.text, "Sweep of 5 runs .*Accuracy against time .*worst SNR .*frontier")
         one = self.page_of(SESSIONS / "h200_layer.session", "--run", 2)
         self.assertEqual(one.tags.count("h2"), 1)

@@ -32,6 +32,17 @@ std::string_view panel_name(std::string_view id) {
 
 namespace {
 
+/// Lines that are broken anew grow in both directions with the size of their text.
+void fit_words(PresentingPass& pass, const Area& room) {
+  const ImVector<ImGuiWindow*>& drawn = ImGui::GetCurrentWindow()->DC.ChildWindows;
+  if (drawn.empty()) return;
+  const ImGuiWindowTempData& words = drawn.back()->DC;
+  const float height = words.CursorMaxPos.y - words.CursorStartPos.y;
+  if (height <= 0.0F) return;
+  pass.fits = std::sqrt(room.size.y / height);
+  pass.scrolls = true;
+}
+
 void draw_content(const PanelContext& context, const Area& room, const CardSpec& spec) {
   if (const EmptyState empty = spec.empty ? spec.empty() : EmptyState(); !empty.title.empty()) {
     return draw_empty(context, room.size, empty);
@@ -41,9 +52,18 @@ void draw_content(const PanelContext& context, const Area& room, const CardSpec&
     context.presenting->fits =
         std::min(room.size.x / std::max(needed.x, 1.0F), room.size.y / std::max(needed.y, 1.0F));
   }
-  if (spec.draw) return spec.draw(room);
+  if (spec.draw) {
+    spec.draw(room);
+    if (context.presenting != nullptr && spec.words) fit_words(*context.presenting, room);
+    return;
+  }
   const CardTable& table = spec.table;
   const std::vector<plot::TableRow>& rows = table.drawn->rows;
+  if (PresentingPass* const pass = context.presenting) {
+    const ImVec2 needed = plot::table_needs(context.theme, table.drawn->columns, rows.size());
+    pass->fits = std::min(room.size.x / needed.x, room.size.y / needed.y);
+    pass->scrolls = true;
+  }
   const bool chosen = plot::draw_table(context, table.id, table.drawn->columns, rows,
                                        table.generation, room.size, *table.state);
   if (chosen && table.chosen) table.chosen(plot::selected_row(*table.state, rows.size()));

@@ -73,6 +73,7 @@ struct CardSpec {
   std::function<void(const Area&)> draw{};
   /// Pixels that the content needs at this scale to be seen whole; null = it fits any card.
   std::function<ImVec2()> needs{};
+  bool words = false;  // it draws only text, in a child window as large as the card
   bool waits = false;  // for the user to do something: until then it shows nothing but that
   CardReadOut read_out{};
   /// Below a picture of it: what was shown; null = that of the run on screen.

@@ -35,6 +35,10 @@ class PagePanel {
   std::string_view view() const {
     return views_.empty() ? std::string_view() : views_[static_cast<std::size_t>(view_)];
   }
+  /// Why this button of the page cannot be pressed now, whatever the page shows; empty = it can.
+  virtual std::string refusal(const SessionView& /*view*/, std::string_view /*button*/) {
+    return {};
+  }
   /// Closes what lies in front of the page's usual content; false if nothing does.
   virtual bool close_front() { return false; }
   /// Selects as a user would, as soon as the run on screen is ready.

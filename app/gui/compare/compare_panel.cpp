@@ -19,13 +19,20 @@ namespace app {
 namespace {
 
 constexpr float kPickerWidth = 150;
+/// Names of its views, in their order on screen.
+constexpr std::array<std::string_view, 2> kCompareViews = {"pair", "frontier"};
 
 /// Large text in a small window: one card at a time instead of four unreadable ones.
-bool is_small(const Theme& theme, ImVec2 size) {
-  return size.y < theme.px(400) || size.x < theme.px(560);
+bool is_small(const PanelContext& context, ImVec2 size) {
+  // One that is presented has the whole page anyway.
+  if (context.presenting != nullptr) return false;
+  return size.y < context.theme.px(400) || size.x < context.theme.px(560);
 }
 
 }  // namespace
+
+ComparePanel::ComparePanel(const std::function<void()>& wake)
+    : PagePanel(kCompareViews), model_(wake) {}
 
 bool ComparePanel::draw_picker(const PanelContext& context, const char* id, const char* label,
                                const CompareSide& side, float width, CompareSide& chosen) {
@@ -88,11 +95,11 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
         fmt::format("{}: run {} of {}", interleaved ? "A against B" : "Sweep",
                     progress.measured + progress.failed + 1, progress.total));
   }
-  const bool lost = context.view.link.state == LinkState::Lost || !context.view.hello;
+  const std::string why = again_refusal(context.view);
   if (controls::button(
           context, "compare.again", "Measure again",
-          {.enabled = sides_.ready() && !lost,
-           .reason = lost ? "There is no worker to measure with" : "Choose A and B first",
+          {.enabled = why.empty(),
+           .reason = why,
            .tooltip = fmt::format(
                "Run both on this worker in {} blocks of {} iterations, in random order: "
                "drift then affects both equally",
@@ -119,7 +126,24 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
                      {.tooltip = "Iterations per block", .width = theme.px(52)});
 }
 
-std::string ComparePanel::refusal(const BatchStatus& batch) const {
+std::string ComparePanel::again_refusal(const SessionView& view) const {
+  if (view.link.state == LinkState::Lost || !view.hello) {
+    return "There is no worker to measure with";
+  }
+  if (sides_.ready()) return {};
+  return sides_.offered().size() < 2 ? "Two runs are needed, to be A and B"
+                                     : "Choose A and B first";
+}
+
+std::string ComparePanel::refusal(const SessionView& view, std::string_view /*button*/) {
+  if (view.batch.id != 0 && view.batch.state == BatchState::Running) {
+    return "A and B, or a sweep, are being measured";
+  }
+  sides_.follow(view);
+  return again_refusal(view);
+}
+
+std::string ComparePanel::error_of(const BatchStatus& batch) const {
   if (batch.kind != profiling::GroupKind::Interleaved || batch.error.empty()) return {};
   // Another pair may not be refused.
   const bool refused = batch.id == 0;
@@ -128,7 +152,7 @@ std::string ComparePanel::refusal(const BatchStatus& batch) const {
 }
 
 float ComparePanel::draw_refusal(const PanelContext& context, const Area& area) const {
-  const std::string text = refusal(context.view.batch);
+  const std::string text = error_of(context.view.batch);
   if (text.empty()) return 0.0F;
   const Theme& theme = context.theme;
   const ImFont* font = theme.fonts.body;
@@ -252,7 +276,7 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
   const float figures = headline_height(theme) + lines * line + theme.px(4);
   draw_figures(context, {area.at, ImVec2(area.size.x, figures)});
   const Area cards = area.below(figures + gap);
-  if (is_small(theme, room_)) return draw_page(context, cards);
+  if (is_small(context, room_)) return draw_page(context, cards);
   const float width = theme.px(200);
   const float height = theme.px(110);
   board_.draw(context, cards,
@@ -275,8 +299,8 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
 }
 
 std::optional<PageSubject> ComparePanel::subject() const {
-  std::string words = part_ == 1 ? frontier_.subject() : "Two runs side by side";
-  if (part_ == 0 && sides_.ready()) {
+  std::string words = view_ == 1 ? frontier_.subject() : "Two runs side by side";
+  if (view_ == 0 && sides_.ready()) {
     const auto& [a, b] = names_.of(sides_.a(), sides_.b());
     words = fmt::format("{}   against   {}", a, b);
   }
@@ -298,7 +322,7 @@ const SideNames::Pair& SideNames::of(const CompareSide& a, const CompareSide& b)
 }
 
 std::optional<PageComparison> ComparePanel::compared() const {
-  if (part_ != 0 || !sides_.ready()) return std::nullopt;
+  if (view_ != 0 || !sides_.ready()) return std::nullopt;
   const CompareSide& a = sides_.a();
   const CompareSide& b = sides_.b();
   return PageComparison{.a = a.title, .b = b.title, .runs_a = a.runs, .runs_b = b.runs};
@@ -326,13 +350,13 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
   const float row = theme.px(kRowHeight);
   const Area area{ImGui::GetCursorScreenPos(), size};
   sides_.follow(context.view);
-  controls::segmented(context, "compare.part", part_, {"A and B", "Frontier"},
+  controls::segmented(context, "compare.part", view_, {"A and B", "Frontier"},
                       {.tooltip = "Two runs side by side, or accuracy against time over a sweep",
                        .width = theme.px(kPickerWidth)});
   const float taken = theme.px(kPickerWidth) + 2.0F * gap;
   const Area first{ImVec2(area.at.x + taken, area.at.y), ImVec2(area.size.x - taken, row)};
   const float below = row + gap;
-  if (part_ == 1) {
+  if (view_ == 1) {
     const std::optional<FrontierWish> wish = frontier_.draw(context, area, taken);
     if (!wish) return;
     CompareSide side = SideChoice::side_of(wish->run);
@@ -341,7 +365,7 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
   }
   ImGui::SetCursorScreenPos(first.at);
   room_ = size;
-  if (is_small(theme, size)) {
+  if (is_small(context, size)) {
     controls::combo(context, "compare.page", "", page_,
                     {"Times", "Both", "Per expert", "Settings", "Measure again"},
                     {.tooltip = "There is room for only one at a time", .width = first.size.x});

@@ -31,20 +31,23 @@ class SideNames {
 
 class ComparePanel : public PagePanel {
  public:
-  explicit ComparePanel(const std::function<void()>& wake) : model_(wake) {}
+  explicit ComparePanel(const std::function<void()>& wake);
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override { return model_.tick(); }
   std::optional<PageSubject> subject() const override;
   std::optional<PageComparison> compared() const override;
-  bool close_front() override { return part_ == 0 ? board_.restore() : frontier_.close_front(); }
+  std::string refusal(const SessionView& view, std::string_view button) override;
+  bool close_front() override { return view_ == 0 ? board_.restore() : frontier_.close_front(); }
 
  private:
   void draw_pickers(const PanelContext& context, const Area& area);
   bool draw_picker(const PanelContext& context, const char* id, const char* label,
                    const CompareSide& side, float width, CompareSide& chosen);
   void draw_again(const PanelContext& context, float width);
+  /// Why the pair cannot be measured again; empty = it can, once nothing else is measured.
+  std::string again_refusal(const SessionView& view) const;
   /// Why the newest measurement of the pair was refused or failed; empty = it was not.
-  std::string refusal(const BatchStatus& batch) const;
+  std::string error_of(const BatchStatus& batch) const;
   /// That in as many lines as it needs; returns their height with the gap below.
   float draw_refusal(const PanelContext& context, const Area& area) const;
   void draw_nothing(const PanelContext& context, const Area& area);
@@ -74,7 +77,6 @@ class ComparePanel : public PagePanel {
   CompareModel model_;
   FrontierView frontier_;
   CardBoard board_;
-  int part_ = 0;  // 0 = A and B, 1 = frontier
   ImVec2 room_;   // of the whole page
   int page_ = 0;  // the card shown where there is room for only one
   std::uint64_t rows_for_ = 0;

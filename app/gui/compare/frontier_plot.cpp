@@ -87,7 +87,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                                                : theme.colors.accent;
   };
   // Of a large sweep, many points on the frontier are close together.
-  plot::Dots dots{.leader = 220.0F, .selected = table_.selected};
+  plot::Dots dots{.leader = 220.0F, .selected = table_.selected, .pointed = table_.hovered};
   for (std::size_t i = 0; i < made_.points.size(); ++i) {
     const SweepPoint& point = made_.points[i];
     const double snr = snr_of(point, choice);
@@ -96,6 +96,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                   .color = color_of(point.frontier, work),
                   .across = {point.time.p5, point.time.p95},
                   .name = made_.names[i],
+                  .brief = std::to_string(i + 1),
                   .strong = point.frontier != FrontierPlace::Off,
                   .joined = has_shortest_median(point, made_.points),
                   .hollow = several && point.frontier != FrontierPlace::On,
@@ -119,6 +120,9 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   }
   marks.emplace_back(std::move(dots));
   const auto [mark, nearest, clicked] = plot::draw_marks(context, frame, marks);
+  controls::record(context, "frontier.marked", "points that the table marks", "text",
+                   fmt::format("selected={};pointed={}", table_.selected + 1, table_.hovered + 1),
+                   frame.min(), frame.max());
   if (nearest < 0) return;
   if (clicked) {
     menu_point_ = nearest;
@@ -229,7 +233,9 @@ void FrontierView::draw_choices(const PanelContext& context, float sweeps, float
 CardSpec FrontierView::table_card() {
   return {.id = "frontier.table_card",
           .title = "Points",
-          .question = "The same points as numbers; a click marks the point above.",
+          .question =
+              "The same points as numbers; a click marks the point above, as the pointer does. "
+              "Where the plot has no room for a name, it has the number under #.",
           .measured = "As the plot above.",
           .table = table()};
 }

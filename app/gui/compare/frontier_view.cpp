@@ -18,6 +18,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "profiling/compare/comparison_tables.h"
+#include "profiling/document/columns.h"
 
 namespace app {
 namespace {
@@ -212,11 +213,17 @@ FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& s
   for (const SweepPoint& point : listed) requests.push_back(&point.request);
   made.names = sweep_names(requests);
   // The names leave out what all points share; files have the whole label.
-  const profiling::Table table = profiling::sweep_table(listed);
+  profiling::Table table = profiling::sweep_table(listed);
   std::vector<profiling::Row> rows = profiling::all_rows(table);
+  table.columns.insert(table.columns.begin() + 1,
+                       profiling::for_people("#", profiling::Measure::Count,
+                                             "Stands for the name in the plot, where that has no "
+                                             "room"));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const SweepPoint& point = listed[i];
     rows[i].cells.front().words = made.names[i];
+    rows[i].cells.insert(rows[i].cells.begin() + 1,
+                         i < made.points.size() ? profiling::Cell(i + 1) : profiling::Cell());
     rows[i].full_name = made.names[i];
     if (!point.unmeasured.empty()) rows[i].full_name += "\n" + point.unmeasured;
     if (point.doubt) {

@@ -109,6 +109,7 @@ struct PresentingPass {
   std::size_t card = 0;
   std::size_t cards = 0;  // 0 = the page has none now, and is shown as it is
   float fits = 0.0F;      // the part of its scale at which the card would be seen whole; 0 = any
+  bool scrolls = false;   // it need not be seen whole
   std::string title{};
 };
 

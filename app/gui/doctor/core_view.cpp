@@ -68,7 +68,8 @@ CardSpec core_card(const PanelContext& context, const profiling::Stall& stall) {
                 return fmt::format("{}\n{}\n", profiling::core_place_text(stall.core),
                                    stall.core_dump);
               },
-          .draw = [&context, &stall](const Area& room) { draw_core(context, room, stall); }};
+          .draw = [&context, &stall](const Area& room) { draw_core(context, room, stall); },
+          .words = true};
 }
 
 }  // namespace app

@@ -83,7 +83,8 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
             show_recorded(context, "doctor.smallest_cure", "smallest cure", smallest);
             if (finding != nullptr) draw_code(context, finding->fix);
             ImGui::EndChild();
-          }};
+          },
+      .words = true};
   if (finding != nullptr) {
     spec.text = [finding, smallest] {
       const profiling::Fix& fix = finding->fix;

@@ -196,10 +196,12 @@ CardSpec DoctorView::state_card(const PanelContext& context, GraphScene& scene) 
                 .measured =
                     "Every experiment runs in its own process, which ends with it; a "
                     "marker after every node shows how far a replay got.",
-                .draw = [this, busy, &context, &scene](const Area& room) {
-                  if (busy) return draw_visit_progress(context, room.size, scene);
-                  draw_conclusion(context, room.size, scene);
-                }};
+                .draw =
+                    [this, busy, &context, &scene](const Area& room) {
+                      if (busy) return draw_visit_progress(context, room.size, scene);
+                      draw_conclusion(context, room.size, scene);
+                    },
+                .words = !busy};
   if (report != nullptr) {
     spec.text = [report] { return report->snapshot.subject + "\n" + report->conclusion + "\n"; };
   }
@@ -310,7 +312,8 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const float width = theme.px(160);
   const auto high = [&theme](float height) { return CardPart{theme.px(height), theme.px(height)}; };
   const CardPart last{0.36F, theme.px(180), {{0.66F, width}, {0.34F, width}}};
-  const bool narrow = cards.size.x < theme.px(kNarrow);
+  // The order of presented cards does not depend on the size of their text.
+  const bool narrow = context.presenting == nullptr && cards.size.x < theme.px(kNarrow);
   const auto state = [&](const Area&) { return state_card(context, scene); };
   const auto findings = [&](const Area&) { return findings_.list_card(context, scene); };
   const auto experiments = [&](const Area&) { return experiments_card(context, scene); };

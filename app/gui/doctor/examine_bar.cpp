@@ -230,7 +230,7 @@ void ExamineBar::draw_buttons(const PanelContext& context, const GraphScene& sce
   next();
   if (controls::button(context, "doctor.export", "Export report",
                        {.enabled = scene.report() != nullptr,
-                        .reason = "There is no report yet",
+                        .reason = kNoReport,
                         .tooltip = "As Markdown or JSON, depending on the file name"})) {
     context.commands.push_back(ExportReport{scene.shared_report()});
   }

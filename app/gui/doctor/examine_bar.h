@@ -12,6 +12,9 @@
 
 namespace app {
 
+/// Why no report can be exported.
+inline constexpr char kNoReport[] = "There is no report yet";
+
 enum class DeadlineMode { Automatic, Percentile, Seconds };
 /// 0 = from the times of eager launches. `p99_seconds` of 0: not known.
 double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_seconds);

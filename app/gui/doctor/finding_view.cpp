@@ -75,7 +75,8 @@ CardSpec FindingView::list_card(const PanelContext& context, GraphScene& scene) 
                       for (std::size_t i = 0; i < count; ++i)
                         draw_entry(context, scene, static_cast<int>(i));
                       ImGui::EndChild();
-                    }};
+                    },
+                .words = true};
   if (count > 0) spec.list = [report] { return profiling::findings_table(*report); };
   return spec;
 }
@@ -109,10 +110,12 @@ void FindingView::draw_entry(const PanelContext& context, GraphScene& scene, int
   ImGui::SetCursorScreenPos(ImVec2(at.x + theme.px(8), at.y + theme.px(4)));
   confidence_chip(context, finding.confidence);
   const float chip_end = ImGui::GetItemRectMax().x;
-  plot::draw_text_right(
-      draw, theme.fonts.label, ImVec2(at.x + width - theme.px(4), at.y + theme.px(6)),
-      theme.colors.dim_text,
-      plot::fitted(theme.fonts.label, finding.rule, at.x + width - chip_end - theme.px(12)));
+  const ImFont* label = theme.fonts.label;
+  const ImVec2 end(at.x + width - theme.px(4), at.y + theme.px(6));
+  const std::string rule = plot::fitted(label, finding.rule, end.x - chip_end - theme.px(8));
+  plot::draw_text_right(draw, label, end, theme.colors.dim_text, rule);
+  plot::explain_cut(context, rule, finding.rule, ImVec2(chip_end, end.y),
+                    ImVec2(end.x, end.y + label->FontSize));
   draw_shown(draw, body, ImVec2(at.x + theme.px(8), at.y + chip + theme.px(4)), theme.colors.text,
              words, wrap);
   controls::record(
@@ -175,7 +178,8 @@ CardSpec FindingView::chosen_card(const PanelContext& context, GraphScene& scene
                       ImGui::BeginChild("##doctor.finding", room.size, false);
                       draw_finding(context, scene, *finding, bar);
                       ImGui::EndChild();
-                    }};
+                    },
+                .words = true};
   if (finding != nullptr) {
     spec.text = [finding] { return finding->title + "\n" + finding->explanation + "\n"; };
   }
@@ -322,6 +326,7 @@ CardSpec FindingView::case_card(const PanelContext& context, const profiling::Ha
                                    one.cure);
               },
           .draw = explain,
+          .words = true,
           .read_out = {.id = "doctor.case_text",
                        .label = one.title.c_str(),
                        .value = [&one] { return one.id; },

@@ -34,6 +34,11 @@ class GraphsPanel : public PagePanel {
   void draw(const PanelContext& context, ImVec2 size) override;
   bool close_front() override;
   std::optional<PageSubject> subject() const override;
+  std::string refusal(const SessionView& view, std::string_view /*button*/) override {
+    sources_.follow(view);
+    const ReportSource* const source = sources_.chosen();
+    return source == nullptr || source->report == nullptr ? kNoReport : "";
+  }
   bool tick() override {
     const bool replays = replays_.tick();
     const bool live = live_.tick();

@@ -119,8 +119,8 @@ void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
                           theme.colors.bad);
     }
     if (check.replay == 1) {
-      plot::draw_text(draw, font, ImVec2(at.x, 0.5F * (top + high.y) - 0.5F * font->FontSize),
-                      theme.colors.dim_text, plot::fitted(font, check.output, label - theme.px(4)));
+      plot::draw_fitted(context, font, ImVec2(at.x, 0.5F * (top + high.y) - 0.5F * font->FontSize),
+                        theme.colors.dim_text, check.output, label - theme.px(4));
     }
     if (ImGui::IsItemHovered() && ImGui::IsMouseHoveringRect(low, high)) {
       controls::tooltip(

@@ -130,10 +130,14 @@ int draw_row(const StallDrawing& drawing, const StallRow& row, std::size_t numbe
   const std::string name = name_of_row(drawing, row);
   const bool hovered = ImGui::IsItemHovered() && row.node >= 0;
   if (hovered) ImGui::GetWindowDrawList()->AddRectFilled(low, high, theme.colors.raised);
-  plot::draw_text(ImGui::GetWindowDrawList(), font,
-                  ImVec2(low.x, 0.5F * (low.y + high.y - font->FontSize)),
-                  row.state == NodeState::Running ? theme.colors.warn : theme.colors.text,
-                  plot::fitted(font, name, drawing.plot.at.x - low.x - theme.px(kGap)));
+  const std::string shown = plot::fitted(font, name, drawing.plot.at.x - low.x - theme.px(kGap));
+  const ImVec2 words(low.x, 0.5F * (low.y + high.y - font->FontSize));
+  plot::draw_text(ImGui::GetWindowDrawList(), font, words,
+                  row.state == NodeState::Running ? theme.colors.warn : theme.colors.text, shown);
+  if (!hovered) {
+    plot::explain_cut(drawing.context, shown, name, words,
+                      ImVec2(drawing.plot.at.x, words.y + font->FontSize));
+  }
   draw_bar(drawing, row, low.y + theme.px(2), high.y - theme.px(2));
   if (hovered) controls::tooltip(drawing.context, fmt::format("{}: {}", name, words_of(row.state)));
   controls::record(drawing.context, fmt::format("doctor.stall_row.{}", number).c_str(),
@@ -181,8 +185,8 @@ void draw_stall(const PanelContext& context, const Area& room, GraphScene& scene
     clicked = std::max(clicked, draw_row(drawing, rows[i], i, y, row));
   }
   draw_deadline(drawing, room.at.y, y);
-  plot::draw_text(ImGui::GetWindowDrawList(), font, ImVec2(room.at.x, y + theme.px(2)),
-                  theme.colors.dim_text, plot::fitted(font, kNotToScale, room.size.x));
+  plot::draw_fitted(context, font, ImVec2(room.at.x, y + theme.px(2)), theme.colors.dim_text,
+                    kNotToScale, room.size.x);
   ImGui::SetCursorScreenPos(ImVec2(room.at.x, y + line));
   const bool shown = known && stall.graph == scene.graph_index();
   clicked = std::max(clicked, draw_board(context, "##doctor.stalled", ImVec2(room.size.x, board),

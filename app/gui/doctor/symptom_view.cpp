@@ -39,8 +39,8 @@ bool draw_question(const PanelContext& context, std::size_t number,
   }
   const ImVec2 at(entry.at.x + pad, entry.at.y + pad);
   draw_shown(draw, body, at, theme.colors.text, *lead.question, wrap);
-  plot::draw_text(draw, label, ImVec2(at.x, at.y + words), theme.colors.accent,
-                  plot::fitted(label, title_of(lead), wrap));
+  plot::draw_fitted(context, label, ImVec2(at.x, at.y + words), theme.colors.accent, title_of(lead),
+                    wrap);
   controls::record(context, fmt::format("doctor.question.{}", number).c_str(),
                    lead.question->c_str(), "option", lead.hazard->id, entry.at, entry.end());
   return clicked;

@@ -98,8 +98,8 @@ void MemoryView::draw_titles(const PanelContext& context, const GraphScene& scen
   const ImU32 color = theme.colors.dim_text;
   plot::draw_text(draw, font, ImVec2(columns.label, y), color, "memory (role)");
   plot::draw_text_right(draw, font, ImVec2(columns.bytes, y), color, "size");
-  plot::draw_text(draw, font, ImVec2(columns.life, y), color,
-                  plot::fitted(font, "lifetime", columns.cells - columns.life));
+  plot::draw_fitted(context, font, ImVec2(columns.life, y), color, "lifetime",
+                    columns.cells - columns.life);
   const std::string first = fmt::format("node {:.0f}", std::max(0.0, std::ceil(first_)));
   const int last = static_cast<int>(std::floor(last_));
   plot::draw_text(draw, font, ImVec2(columns.cells, y), color, first);

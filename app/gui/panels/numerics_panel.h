@@ -30,6 +30,9 @@ class NumericsPanel : public PagePanel {
   Selection selected() const override;
   bool close_front() override;
   std::optional<PageSubject> subject() const override;
+  std::string refusal(const SessionView& view, std::string_view /*button*/) override {
+    return RecipesView::refusal(view);
+  }
 
  private:
   /// Indices of view_.

@@ -244,11 +244,9 @@ std::string NumericsPanel::selection_value() const {
 void NumericsPanel::draw_selection(const PanelContext& context, const Area& room) const {
   const Theme& theme = context.theme;
   const ImFont* font = theme.fonts.label;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
   if (!selection_) {
-    plot::draw_text(
-        draw, font, room.at, theme.colors.dim_text,
-        plot::fitted(font, "Drag over a histogram to select; a click clears.", room.size.x));
+    plot::draw_fitted(context, font, room.at, theme.colors.dim_text,
+                      "Drag over a histogram to select; a click clears.", room.size.x);
     return;
   }
   const float line = font->FontSize + theme.px(2);
@@ -257,8 +255,8 @@ void NumericsPanel::draw_selection(const PanelContext& context, const Area& room
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const SelectedSeries& series = selection_->series[i];
     const auto write = [&](const ImFont* with, float down, ImU32 color, const std::string& text) {
-      plot::draw_text(draw, with, columns[i].below(down).at, color,
-                      plot::fitted(with, text, columns[i].size.x - theme.px(kGapSmall)));
+      plot::draw_fitted(context, with, columns[i].below(down).at, color, text,
+                        columns[i].size.x - theme.px(kGapSmall));
     };
     write(font, 0.0F, theme.colors.dim_text, series.name);
     write(theme.fonts.mono, line, theme.colors.text, plot::share_text(series.count, series.total));

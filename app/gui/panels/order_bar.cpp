@@ -10,6 +10,11 @@ bool can_order(const SessionView& view) {
   return !view.from_file && view.link.state != LinkState::Lost && view.hello;
 }
 
+std::string order_refusal(const SessionView& view, const engine::Status& valid) {
+  if (!valid.ok()) return valid.error().message;
+  return view.link.state == LinkState::Lost ? "There is no worker: " + view.link.reason : "";
+}
+
 bool draw_order_bar(const PanelContext& context, const OrderWords& words, const OrderState& state,
                     controls::Flow& flow, bool& live) {
   const Theme& theme = context.theme;
@@ -23,16 +28,10 @@ bool draw_order_bar(const PanelContext& context, const OrderWords& words, const 
       live = false;
     }
   } else {
-    controls::Options options{.tooltip = words.tooltip, .width = theme.px(92)};
-    // The tooltip of a disabled button is the reason.
-    if (!state.valid.ok()) {
-      options.enabled = false;
-      options.reason = state.valid.error().message;
-    } else if (view.link.state == LinkState::Lost) {
-      options.enabled = false;
-      options.reason = "There is no worker: " + view.link.reason;
-    }
-    pressed = controls::button(context, id(words.verb).c_str(), words.label, options);
+    const std::string why = order_refusal(view, state.valid);
+    pressed = controls::button(
+        context, id(words.verb).c_str(), words.label,
+        {.enabled = why.empty(), .reason = why, .tooltip = words.tooltip, .width = theme.px(92)});
   }
   flow.next(theme.px(60));
   controls::checkbox(context, id("live").c_str(), "Live", live,

@@ -28,6 +28,8 @@ struct OrderState {
 
 /// There is a worker, and the view does not show a recording.
 bool can_order(const SessionView& view);
+/// Why it cannot be sent, although none is in progress; empty = it can.
+std::string order_refusal(const SessionView& view, const engine::Status& valid);
 /// True when the button was pressed. Switches `live` off when the order is cancelled.
 bool draw_order_bar(const PanelContext& context, const OrderWords& words, const OrderState& state,
                     controls::Flow& flow, bool& live);

@@ -25,6 +25,7 @@ class PerformancePanel : public PagePanel {
   void select(const Selection& selection) override { wanted_ = selection; }
   Selection selected() const override;
   bool close_front() override { return board_.restore(); }
+  std::string refusal(const SessionView& view, std::string_view button) override;
 
  private:
   /// The pixels between which the time axis lies.

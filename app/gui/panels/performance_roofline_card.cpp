@@ -125,12 +125,20 @@ Scales scales_of(const std::vector<RooflinePoint>& points, const Roof& practical
 
 }  // namespace
 
+std::string PerformancePanel::refusal(const SessionView& view, std::string_view /*button*/) {
+  if (view.run == nullptr) return no_run(view).sentence;
+  if (view.from_file) return "Roofs are measured with a run: go back to your runs first";
+  if (!practical_roof(view.run->result).empty()) return "This run has measured roofs already";
+  return {};
+}
+
 CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
   const engine::RunResult& result = model_.run().result;
   const engine::Ceilings& ceilings = result.measurements.ceilings;
   const std::vector<RooflinePoint>& points = model_.picture().roofline;
   const auto peaks = profiling::nominal_peaks(result);
-  const bool offers = practical_roof(result).empty() && !points.empty() && !context.view.from_file;
+  const bool offers =
+      refusal(context.view, "performance.measure_ceilings").empty() && !points.empty();
   const auto offer = [&context] {
     if (controls::button(context, "performance.measure_ceilings", "Measure roofs",
                          {.tooltip = "Runs again with a copy and a dense product of this size",

@@ -209,11 +209,9 @@ void RecipesView::draw_map(const PanelContext& context, const Area& area, std::s
   const ImFont* font = theme.fonts.label;
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImVec2 name_at = plot::draw_chip(draw, theme, font, area.at, overlay.color);
-  plot::draw_text(
-      draw, font, name_at, theme.colors.text,
-      plot::fitted(font,
-                   fmt::format("{}, {} x {}", overlay.name, map.block_rows, map.block_columns),
-                   area.size.x - theme.px(8)));
+  plot::draw_fitted(context, font, name_at, theme.colors.text,
+                    fmt::format("{}, {} x {}", overlay.name, map.block_rows, map.block_columns),
+                    area.end().x - name_at.x);
   const Area plot_area = area.below(font->FontSize + theme.px(kGapSmall));
   ImGui::SetCursorScreenPos(plot_area.at);
   const std::string id = fmt::format("recipes.map.{}", index);

@@ -144,6 +144,11 @@ std::string RecipesView::shown_text() const {
                      shape.num_experts, comparison.device.name);
 }
 
+std::string RecipesView::refusal(const SessionView& view) {
+  if (is_comparing(view)) return "All recipes are being compared";
+  return order_refusal(view, engine::validate(view.requested));
+}
+
 std::string RecipesView::subject() const {
   const std::string title = fmt::format("Every recipe on the same {}", operand_ == 0 ? "X" : "W");
   return shown_ ? title + ": " + shown_text() : title;

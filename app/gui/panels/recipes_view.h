@@ -26,6 +26,8 @@ class RecipesView {
   void show(const RecipesModel::Comparison& comparison, std::int64_t row, std::int64_t column);
   /// What is shown, in one line.
   std::string subject() const;
+  /// Why all recipes cannot be compared now; empty = they can.
+  static std::string refusal(const SessionView& view);
 
  private:
   // recipes_view.cpp

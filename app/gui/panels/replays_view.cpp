@@ -90,11 +90,11 @@ void ReplaysView::draw_no_graph(const PanelContext& context, ImVec2 size) {
   const float text_room = size.x - button_width - theme.px(3 * kGapSection);
   const float top = at.y + 0.5F * (size.y - theme.fonts.title->FontSize -
                                    theme.fonts.body->FontSize - theme.px(kGapSmall));
-  plot::draw_text(draw, theme.fonts.title, ImVec2(x, top), theme.colors.text,
-                  plot::fitted(theme.fonts.title, title, text_room));
-  plot::draw_text(draw, theme.fonts.body,
-                  ImVec2(x, top + theme.fonts.title->FontSize + theme.px(kGapSmall)),
-                  theme.colors.dim_text, plot::fitted(theme.fonts.body, sentence, text_room));
+  plot::draw_fitted(context, theme.fonts.title, ImVec2(x, top), theme.colors.text, title,
+                    text_room);
+  plot::draw_fitted(context, theme.fonts.body,
+                    ImVec2(x, top + theme.fonts.title->FontSize + theme.px(kGapSmall)),
+                    theme.colors.dim_text, sentence, text_room);
   ImGui::SetCursorScreenPos(ImVec2(at.x + size.x - button_width - theme.px(kGapLarge),
                                    at.y + 0.5F * (size.y - theme.px(kRowHeight))));
   if (accent_button(context, "graphs.open_sample", label,

@@ -121,6 +121,8 @@ void draw_row_labels(const PanelContext& context, const HeatmapSpec& spec, ImVec
     if (row < spec.row_labels.size()) {
       const std::string text = fitted_label(font, spec.row_labels[row], min.x - theme.px(12) - x);
       draw_text(draw, font, ImVec2(x, middle), theme.colors.text, text);
+      explain_cut(context, text, spec.row_labels[row], ImVec2(x, middle),
+                  ImVec2(min.x - theme.px(8), middle + font->FontSize));
     }
     if (row < spec.row_margin.size()) {
       draw_text(draw, font, ImVec2(max.x + theme.px(kGap), middle), theme.colors.text,

@@ -227,7 +227,7 @@ class Pen {
       if (!somewhere(dot.at)) continue;
       const ImVec2 at = spot(dot.at);
       const bool ringed = (hit_.mark == drawn_ && std::cmp_equal(hit_.index, i)) ||
-                          std::cmp_equal(dots.selected, i);
+                          std::cmp_equal(dots.selected, i) || std::cmp_equal(dots.pointed, i);
       if (!dot.across.empty()) {
         stroke(ImVec2(frame_.x().to_pixel(dot.across.min), at.y),
                ImVec2(frame_.x().to_pixel(dot.across.max), at.y), faded(dot.color, 0.6F), 1.0F);
@@ -300,24 +300,56 @@ class Pen {
     draw_label(draw_, theme_, place, theme_.colors.text, words);
   }
 
-  /// Beside its dot, or joined to it by a line; a name without such a place is left out, because
-  /// elsewhere it would seem to be another dot's. Its read-out has it.
+  /// Beside its dot, or joined to it by a line; elsewhere it would seem to be another dot's. Where
+  /// a name has no such place, there is what stands for it; the read-out has the name.
   void name(const Dots& dots) {
-    const auto rank = [](const Dot& dot) { return dot.joined ? 0 : dot.strong ? 1 : 2; };
-    for (int now = 0; now <= 2; ++now) {
-      for (const Dot& dot : dots.dots) {
-        if (rank(dot) == now && !dot.name.empty() && somewhere(dot.at)) name(dots, dot);
+    const std::vector<bool> crowd = crowded(dots);
+    const auto pass_of = [&](std::size_t i) {
+      const Dot& dot = dots.dots[i];
+      const bool leaves = crowd[i] && !dot.joined && !dot.brief.empty();
+      return leaves ? 0 : dot.joined ? 1 : dot.strong ? 2 : 3;
+    };
+    for (int pass = 0; pass <= 3; ++pass) {
+      for (std::size_t i = 0; i < dots.dots.size(); ++i) {
+        const Dot& dot = dots.dots[i];
+        if (pass_of(i) != pass || dot.name.empty() || !somewhere(dot.at)) continue;
+        // Lines lead out of a crowd only before long names lie around it.
+        const bool named = pass != 0 && name(dots, dot, dot.name, dot.joined, ".name");
+        if (!named && !dot.brief.empty()) name(dots, dot, dot.brief, /*join=*/true, ".brief");
       }
     }
   }
 
-  void name(const Dots& dots, const Dot& dot) {
+  /// Of every dot: several others are so near that there is no room for their names.
+  std::vector<bool> crowded(const Dots& dots) const {
+    constexpr std::size_t kMany = 4;
+    const float near = theme_.px(28);
+    std::vector<ImVec2> spots;
+    for (const Dot& dot : dots.dots) {
+      spots.push_back(somewhere(dot.at) ? spot(dot.at) : ImVec2(INFINITY, INFINITY));
+    }
+    std::vector<bool> crowd(spots.size(), false);
+    for (std::size_t i = 0; i < spots.size(); ++i) {
+      std::size_t others = 0;
+      for (std::size_t k = 0; k < spots.size() && others < kMany; ++k) {
+        const bool beside =
+            std::abs(spots[i].x - spots[k].x) < near && std::abs(spots[i].y - spots[k].y) < near;
+        if (beside && k != i) ++others;
+      }
+      crowd[i] = others == kMany;
+    }
+    return crowd;
+  }
+
+  /// `join`: by a line, where there is no room beside the dot. False: there is no place.
+  bool name(const Dots& dots, const Dot& dot, const std::string& words, bool join,
+            const char* suffix) {
     const ImVec2 from = spot(dot.at);
-    const ImVec2 size = text_size(theme_.fonts.label, dot.name);
+    const ImVec2 size = text_size(theme_.fonts.label, words);
     std::optional<ImVec2> at = places_->next_to(from, size, theme_.px(8));
     const bool beside = at.has_value();
     bool clear = true;
-    if (!beside && dot.joined) {
+    if (!beside && join) {
       const float least = theme_.px(dots.radius + 8);
       auto joined =
           places_->joined_to(from, size, {.least = least, .most = theme_.px(kUsualLeader)});
@@ -330,12 +362,13 @@ class Pen {
         clear = joined->clear;
       }
     }
-    if (!at) return;
+    if (!at) return false;
     draw_label(draw_, theme_, {.at = *at, .clear = clear},
-               dot.strong ? theme_.colors.text : theme_.colors.dim_text, dot.name);
-    if (dot.id.empty()) return;
-    controls::record(context_, (dot.id + ".name").c_str(), dot.name.c_str(), "text",
+               dot.strong ? theme_.colors.text : theme_.colors.dim_text, words);
+    if (dot.id.empty()) return true;
+    controls::record(context_, (dot.id + suffix).c_str(), words.c_str(), "text",
                      beside ? "beside" : "joined", *at, ImVec2(at->x + size.x, at->y + size.y));
+    return true;
   }
 
   const PanelContext& context_;

@@ -37,10 +37,12 @@ struct Dot {
   ImU32 color = 0;
   Range across{};       // whisker along x; empty = none
   std::string name{};   // beside the dot
+  std::string brief{};  // where the name has no place: what stands for it; empty = nothing does
   bool strong = true;   // its name is placed before those of weaker dots, which are dim
   bool joined = false;  // its name is placed first, without room beside it at the end of a line
   bool hollow = false;
-  std::string id{};  // of its control, and with ".name" of its name's; empty = none
+  // Of its control; with ".name" of its name's, with ".brief" of what stands for it; empty = none.
+  std::string id{};
   std::string value{};
 };
 
@@ -51,6 +53,7 @@ struct Dots {
   float leader = 0.0F;  // the longest line from a dot to its name; 0 = as usual
   ImU32 rim = 0;
   int selected = -1;  // has a ring, as the one under the mouse
+  int pointed = -1;   // likewise: under the mouse in a list beside the plot
 };
 
 /// One bar per item at 0, 1, 2, ... or several side by side, with whiskers and, on a second scale,

@@ -52,6 +52,7 @@ PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotVie
                                 spec.x.ticks, spec.y.ticks, spec.labels_apart,
                                 std::string_view(spec.x.label), std::string_view(spec.y.label)),
                      [&] { draw_axes(spec); });
+  explain_titles(spec);
   draw_->PushClipRect(min_, max_, true);
 }
 
@@ -210,6 +211,23 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   ImGui::Dummy(ImVec2(outer_max_.x - outer_min_.x, outer_max_.y - outer_min_.y));
 }
 
+void PlotFrame::explain_titles(const FrameSpec& spec) const {
+  const ImFont* font = context_.theme.fonts.label;
+  if (!spec.y.label.empty()) {
+    const ImVec2 end(outer_max_.x, outer_min_.y + font->FontSize);
+    if (ImGui::IsMouseHoveringRect(outer_min_, end)) {
+      explain_cut(context_, fitted(font, spec.y.label, end.x - outer_min_.x), spec.y.label,
+                  outer_min_, end);
+    }
+  }
+  const ImVec2 below(min_.x, max_.y + 1.0F);
+  if (!spec.x.ticks || view_.x.empty() || !ImGui::IsMouseHoveringRect(below, outer_max_)) return;
+  const XAxis axis = x_axis(spec);
+  // What is left may be nothing: then the place where it would end.
+  const float start = std::min(axis.title_start, max_.x - context_.theme.px(kLongTitle));
+  explain_cut(context_, axis.title, axis.whole_title, ImVec2(start, below.y), outer_max_);
+}
+
 void PlotFrame::draw_axes(const FrameSpec& spec) const {
   const Theme& theme = context_.theme;
   const ImU32 grid = faded(theme.colors.line, 0.7F);
@@ -236,12 +254,12 @@ void PlotFrame::draw_y_axis(const FrameSpec& spec, ImU32 grid) const {
   }
 }
 
-void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
+PlotFrame::XAxis PlotFrame::x_axis(const FrameSpec& spec) const {
   const Theme& theme = context_.theme;
   const ImFont* font = theme.fonts.label;
   auto [title, origin] = axis_title(spec.x.kind, spec.x.label, view_.x);
+  const std::string whole = title;
   float title_width = title.empty() ? 0.0F : text_size(font, title).x;
-  const float baseline = max_.y + theme.px(3);
   float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
   if (spec.x.kind == AxisKind::Integer) {
     // Numbers of experts or steps are short: a narrow plot has room for more than two.
@@ -250,7 +268,7 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
   }
   const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
   const Range counted{view_.x.min - origin, view_.x.max - origin};
-  const std::vector<Tick> all = ticks(spec.x.kind, counted, most);
+  std::vector<Tick> all = ticks(spec.x.kind, counted, most);
   // Left of the first label if it fits there; at the right end a short one takes the place of the
   // last label.
   const float first = all.empty() ? min_.x
@@ -264,19 +282,31 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
     title = unit_of_title(title);
     title_width = title.empty() ? 0.0F : text_size(font, title).x;
   }
-  const float title_start = fits ? left : max_.x - title_width;
-  const float title_top = below ? baseline + font->FontSize : baseline;
-  for (const Tick& tick : all) {
-    const float pixel = std::floor(x_.to_pixel(origin + tick.value));
+  return {.ticks = std::move(all),
+          .origin = origin,
+          .title = std::move(title),
+          .whole_title = whole,
+          .title_start = fits ? left : max_.x - title_width,
+          .below = below,
+          .covers = !fits && !below && title_width > 0.0F};
+}
+
+void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
+  const Theme& theme = context_.theme;
+  const ImFont* font = theme.fonts.label;
+  const XAxis axis = x_axis(spec);
+  const float baseline = max_.y + theme.px(3);
+  for (const Tick& tick : axis.ticks) {
+    const float pixel = std::floor(x_.to_pixel(axis.origin + tick.value));
     draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
     const float half = 0.5F * text_size(font, tick.label).x;
-    const bool covered = !fits && !below && pixel + half > title_start - theme.px(kGap);
-    if (covered && title_width > 0.0F) continue;
+    if (axis.covers && pixel + half > axis.title_start - theme.px(kGap)) continue;
     draw_text(draw_, font, ImVec2(pixel - half, baseline), theme.colors.dim_text, tick.label);
   }
-  if (title_width > 0.0F) {
-    draw_text(draw_, font, ImVec2(title_start, title_top), theme.colors.dim_text, title);
-  }
+  if (axis.title.empty()) return;
+  draw_text(draw_, font,
+            ImVec2(axis.title_start, axis.below ? baseline + font->FontSize : baseline),
+            theme.colors.dim_text, axis.title);
 }
 
 namespace {
@@ -383,6 +413,11 @@ void read_out(const PanelContext& context, const std::string& title,
   }
   ImGui::EndTooltip();
   copy_read_out(context, title, lines);
+  std::string said = title;
+  for (const ReadOutLine& line : lines) {
+    said += (said.empty() ? "" : "\n") + line.label + ": " + line.value;
+  }
+  context.controls.set_tooltip(std::move(said));
 }
 
 }  // namespace app::plot

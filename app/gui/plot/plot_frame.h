@@ -107,6 +107,18 @@ class PlotFrame {
   void draw_axes(const FrameSpec& spec) const;
   void draw_y_axis(const FrameSpec& spec, ImU32 grid) const;
   void draw_x_axis(const FrameSpec& spec, ImU32 grid) const;
+  struct XAxis {
+    std::vector<Tick> ticks;
+    double origin = 0.0;  // of their values
+    std::string title;    // as drawn
+    std::string whole_title;
+    float title_start = 0.0F;
+    bool below = false;   // the title has a line of its own
+    bool covers = false;  // it takes the place of the last labels
+  };
+  XAxis x_axis(const FrameSpec& spec) const;
+  /// The whole titles of the axes, over those that are cut.
+  void explain_titles(const FrameSpec& spec) const;
 
   const PanelContext& context_;
   PlotView& view_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/theme/fitted_lines.h"
 
 namespace app::plot {
 
@@ -27,6 +28,19 @@ void draw_text_right(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 colo
 void draw_text_centered(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color,
                         std::string_view text) {
   draw_text(draw, font, ImVec2(at.x - 0.5F * text_size(font, text).x, at.y), color, text);
+}
+
+void explain_cut(const PanelContext& context, std::string_view shown, std::string_view whole,
+                 ImVec2 min, ImVec2 max) {
+  if (!ImGui::IsMouseHoveringRect(min, max) || !ImGui::IsWindowHovered()) return;
+  controls::tooltip(context, with_whole(shown, whole));
+}
+
+void draw_fitted(const PanelContext& context, const ImFont* font, ImVec2 at, ImU32 color,
+                 std::string_view text, float width) {
+  const std::string shown = fitted(font, text, width);
+  draw_text(ImGui::GetWindowDrawList(), font, at, color, shown);
+  explain_cut(context, shown, text, at, ImVec2(at.x + width, at.y + font->FontSize));
 }
 
 ImU32 faded(ImU32 color, float alpha) {
@@ -73,8 +87,10 @@ float draw_legend(const PanelContext& context, const LegendSpec& spec,
                   spec.right.y + line * static_cast<float>(line_of[i]));
     }
     draw_chip(draw, theme, font, at, entries[i].color);
+    const ImVec2 end(at.x + chip + text_size(font, names[i]).x, at.y + font->FontSize);
     draw_text(draw, font, ImVec2(at.x + chip, at.y), theme.colors.text, names[i]);
-    at.x += chip + text_size(font, names[i]).x + spec.gap;
+    explain_cut(context, names[i], entries[i].name, at, end);
+    at.x = end.x + spec.gap;
   }
   const float below = lines.size() > 1 ? line * static_cast<float>(lines.size() - 1) : 0.0F;
   controls::record(context, spec.id, "legend", "text", shown, ImVec2(spec.left, spec.right.y),

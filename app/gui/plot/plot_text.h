@@ -23,6 +23,14 @@ void draw_text_centered(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 c
                         std::string_view text);
 using app::fitted;
 
+/// Over a text that is shown cut in this rectangle: its whole in the tooltip.
+void explain_cut(const PanelContext& context, std::string_view shown, std::string_view whole,
+                 ImVec2 min, ImVec2 max);
+/// As much of a line as fits `width`; where something is cut, the tooltip has the whole. Not inside
+/// a kept drawing.
+void draw_fitted(const PanelContext& context, const ImFont* font, ImVec2 at, ImU32 color,
+                 std::string_view text, float width);
+
 /// The same colour with its alpha multiplied.
 ImU32 faded(ImU32 color, float alpha);
 /// A small square before text of this font at `at`: the colour of what the text names. Returns

@@ -85,17 +85,40 @@ float pixels_of(const Theme& theme, const Column& column) {
   return all ? whole_of(theme, column) : theme.px(column.width);
 }
 
+/// Of a sentence, in grid pixels: what is longer may be cut where there are optional columns.
+constexpr float kSentence = 240.0F;
+
+/// How much of a column's words is counted: what it has in any case, up to a sentence, or all.
+enum class Words { AsSet, Sentence, Whole };
+
+float pixels_of(const Theme& theme, const Column& column, Words words) {
+  const float set = pixels_of(theme, column);
+  if (words == Words::AsSet || column.numeric) return set;
+  const float whole = whole_of(theme, column);
+  return std::max(set, words == Words::Whole ? whole : std::min(whole, theme.px(kSentence)));
+}
+
 /// With names of so many pixels.
-float width_of(const Theme& theme, const std::vector<Column>& columns, float names, bool optional) {
+float width_of(const Theme& theme, const std::vector<Column>& columns, float names, bool optional,
+               Words words = Words::AsSet) {
   float sum = 0.0F;
   for (const Column& column : columns) {
     if (column.optional && !optional) continue;
-    sum += theme.px(kPadding) + (column.width > 0.0F ? pixels_of(theme, column)
+    sum += theme.px(kPadding) + (column.width > 0.0F ? pixels_of(theme, column, words)
                                  : column.numeric    ? theme.px(kNumber)
                                                      : names);
   }
   return sum;
 }
+
+/// Of the names, or what names usually need.
+float whole_names(const Theme& theme, const std::vector<Column>& columns) {
+  const auto names = std::ranges::find(columns, 0.0F, &Column::width);
+  const bool known = names != columns.end() && names->whole > 0.0F;
+  return known ? whole_of(theme, *names) : theme.px(kShortName);
+}
+
+float row_height(const Theme& theme) { return theme.fonts.body->FontSize + theme.px(4); }
 
 /// A name keeps both its ends, a sentence its first words.
 std::string fitted_cell(const ImFont* font, const Column& column, const std::string& text,
@@ -172,7 +195,9 @@ std::vector<float> widths_of(const Theme& theme, const std::vector<Column>& colu
                              float room) {
   const auto names = std::ranges::find(columns, 0.0F, &Column::width);
   const bool known = names != columns.end() && names->whole > 0.0F;
-  float left = known ? room - width_of(theme, columns, whole_of(theme, *names), optional) : 0.0F;
+  // A name that loses its middle can still be told from others; a sentence needs all of its words.
+  const float kept = std::min(whole_names(theme, columns), theme.px(kShortName));
+  float left = known ? room - width_of(theme, columns, kept, optional) : 0.0F;
   std::vector<float> widths;
   for (const Column& column : columns) {
     float& width = widths.emplace_back(pixels_of(theme, column));
@@ -185,13 +210,19 @@ std::vector<float> widths_of(const Theme& theme, const std::vector<Column>& colu
   return widths;
 }
 
+ImVec2 table_needs(const Theme& theme, const std::vector<Column>& columns, std::size_t rows) {
+  return {width_of(theme, columns, whole_names(theme, columns), true, Words::Whole),
+          static_cast<float>(rows + 1) * row_height(theme)};
+}
+
 bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,
                 const std::vector<TableRow>& rows, std::uint64_t generation, ImVec2 size,
                 TableState& state) {
   const Theme& theme = context.theme;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   if (columns.empty()) return false;  // ImGui has no such table: no row has a value
-  const bool optional = width_of(theme, columns, theme.px(kShortName), true) <= size.x;
+  const bool optional =
+      width_of(theme, columns, theme.px(kShortName), true, Words::Sentence) <= size.x;
   const float wanted = width_of(theme, columns, theme.px(kFewWords), optional);
   const bool wide = wanted > size.x;
   const ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
@@ -199,10 +230,16 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                                 ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_SortTristate |
                                 (wide ? ImGuiTableFlags_ScrollX : ImGuiTableFlags_None);
   // Of a table that scrolls down, the bar takes some room.
-  const float height =
-      static_cast<float>(rows.size() + 1) * (ImGui::GetTextLineHeight() + theme.px(4));
+  const float height = static_cast<float>(rows.size() + 1) * row_height(theme);
   const float bar = height > size.y ? ImGui::GetStyle().ScrollbarSize : 0.0F;
-  const std::vector<float> widths = widths_of(theme, columns, optional, size.x - bar);
+  std::vector<float> widths = widths_of(theme, columns, optional, size.x - bar);
+  if (context.presenting != nullptr) {
+    // Over a whole screen figures would be far from the names that they belong to.
+    const float needed =
+        width_of(theme, columns, whole_names(theme, columns), optional, Words::Whole);
+    const float share = (size.x - bar - needed) / static_cast<float>(columns.size());
+    for (float& width : widths) width += std::max(share, 0.0F);
+  }
   bool changed = false;
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(theme.px(4), theme.px(2)));
   if (ImGui::BeginTable(id, static_cast<int>(columns.size()), flags, size, wide ? wanted : 0.0F)) {
@@ -241,10 +278,10 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
       const ImVec2 high = ImGui::GetItemRectMax();
       controls::record(context, fmt::format("{}.column.{}", id + 2, i).c_str(),
                        column.title.c_str(), "option", "", low, high);
-      if (column.tooltip[0] != '\0' && ImGui::IsItemHovered()) {
-        ImGui::BeginTooltip();
-        show_text(column.tooltip);
-        ImGui::EndTooltip();
+      if (ImGui::IsItemHovered()) {
+        controls::tooltip(context,
+                          with_whole(fitted(theme.fonts.label, column.title, high.x - low.x),
+                                     column.title, column.tooltip));
       }
     }
     ImGui::PopFont();
@@ -261,6 +298,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
       sort_rows(columns, rows, state);
       state.ordered_for = generation;
     }
+    state.hovered = -1;
     bool explained = false;  // rows overlap where they meet: the upper one is under the mouse
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
@@ -289,6 +327,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                          ImVec2(low.x + inset, low.y + inset),
                          ImVec2(high.x - inset, high.y - inset));
         const bool hovered = ImGui::IsItemHovered() && !std::exchange(explained, true);
+        if (hovered) state.hovered = index;
         if (hovered && !row.tooltip.empty()) {
           controls::record(context, fmt::format("{}.explained", id + 2).c_str(),
                            row.cells.front().text.c_str(), "text", row.tooltip, low, high);

@@ -45,6 +45,7 @@ struct TableState {
   int column = -1;
   bool descending = false;
   int selected = -1;            // index into rows, not into the order
+  int hovered = -1;             // the same, of the row under the mouse as last drawn
   std::size_t most_chosen = 0;  // above 0: several rows are chosen instead of one selected
   std::vector<int> chosen{};    // indices into rows; one too many drops the oldest
 };
@@ -53,6 +54,9 @@ struct TableState {
 /// what names that are shown whole leave over, from left to right.
 std::vector<float> widths_of(const Theme& theme, const std::vector<Column>& columns, bool optional,
                              float room);
+
+/// Pixels that show so many rows whole.
+ImVec2 table_needs(const Theme& theme, const std::vector<Column>& columns, std::size_t rows);
 
 /// `generation` identifies the content of `rows`. Returns true when the selection changed.
 bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,

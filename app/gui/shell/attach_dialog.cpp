@@ -14,6 +14,7 @@
 #include "app/attach/command_words.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/counted.h"
 #include "engine/model/text.h"
@@ -34,8 +35,10 @@ std::optional<int> rank_of(const std::string& text) {
 
 std::string state_words(const AttachStatus& status) {
   using State = AttachStatus::State;
+  const std::string where =
+      status.host.empty() ? "" : " on " + engine::shown_text(status.host, kShownCommand);
   const std::string process =
-      status.pid > 0 ? fmt::format(" (process {})", status.pid) : std::string();
+      status.pid > 0 ? fmt::format(" (process {}{})", status.pid, where) : where;
   switch (status.state) {
     case State::None:
       return status.error.empty() ? "" : "Not watched: " + status.error;
@@ -66,13 +69,16 @@ constexpr std::array<ProcessColumn, 5> kProcessColumns = {{{"Process", 0.0F},
                                                            {"Launches/s", 0.73F},
                                                            {"Findings", 0.88F}}};
 
-void draw_cells(const std::array<std::string, 5>& cells, float width) {
+void draw_cells(const PanelContext& context, const std::array<std::string, 5>& cells, float width) {
   const float left = ImGui::GetCursorPosX();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const float end = i + 1 < cells.size() ? kProcessColumns[i + 1].share : 1.0F;
     if (i > 0) ImGui::SameLine(left + kProcessColumns[i].share * width);
-    show_text(fitted_middle(ImGui::GetFont(), cells[i],
-                            (end - kProcessColumns[i].share) * width - ImGui::GetFontSize() / 2));
+    const std::string shown =
+        fitted_middle(ImGui::GetFont(), cells[i],
+                      (end - kProcessColumns[i].share) * width - ImGui::GetFontSize() / 2);
+    show_text(shown);
+    if (ImGui::IsItemHovered()) controls::tooltip(context, with_whole(shown, cells[i]));
   }
 }
 
@@ -87,7 +93,7 @@ void draw_processes(const PanelContext& context, const AttachStatus& status) {
     const TextColorScope color(context.theme.colors.dim_text);
     std::array<std::string, 5> titles;
     std::ranges::transform(kProcessColumns, titles.begin(), &ProcessColumn::title);
-    draw_cells(titles, width);
+    draw_cells(context, titles, width);
   }
   for (std::size_t i = 0; i < status.processes.size(); ++i) {
     const WatchedProcess& one = status.processes[i];
@@ -97,7 +103,8 @@ void draw_processes(const PanelContext& context, const AttachStatus& status) {
     {
       const TextColorScope color(one.findings > 0 ? context.theme.colors.warn
                                                   : context.theme.colors.text);
-      draw_cells({one.seen.title, std::to_string(one.seen.graphs),
+      draw_cells(context,
+                 {one.seen.title, std::to_string(one.seen.graphs),
                   std::to_string(one.seen.launches), rate, std::to_string(one.findings)},
                  width);
     }
@@ -150,20 +157,19 @@ std::string AttachDialog::mistake() const {
 }
 
 void AttachDialog::draw_fields(const PanelContext& context, const AttachController& attach) {
-  if (const std::string missing = attach.missing_library(); !missing.empty()) {
+  const std::string& host = context.view.host;
+  if (const std::string missing = attach.missing_library(); host.empty() && !missing.empty()) {
     const TextColorScope color(context.theme.colors.warn);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     show_wrapped("No program can be started here: " + missing);
     controls::record(context, "attach.missing", "Why no program can be started", "text", missing,
                      at, ImGui::GetItemRectMax());
   }
-  if (const std::string& host = context.view.host; !host.empty()) {
-    const std::string words = fmt::format(
-        "Programs are started and watched on this machine, not on {}, where runs happen",
-        engine::shown_text(host, kShownCommand));
-    const TextColorScope color(context.theme.colors.warn);
+  if (!host.empty()) {
+    const std::string words = fmt::format("Programs are started on {}, where runs happen",
+                                          engine::shown_text(host, kShownCommand));
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    show_wrapped(words);
+    show_dimmed(words);
     controls::record(context, "attach.here", "Where the program runs", "text", words, at,
                      ImGui::GetItemRectMax());
   }
@@ -172,10 +178,11 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                        {.tooltip = "As in a terminal, with quotes; no shell runs it",
                         .hint = "python train.py",
                         .most_bytes = kMaxCommandBytes});
-  controls::input_text(context, "attach.working_folder", "Working folder", working_folder_,
-                       {.tooltip = "Where the program is started",
-                        .hint = "the folder of this window",
-                        .most_bytes = kMaxCommandBytes});
+  controls::input_text(
+      context, "attach.working_folder", "Working folder", working_folder_,
+      {.tooltip = "Where the program is started",
+       .hint = host.empty() ? "the folder of this window" : "the login folder there",
+       .most_bytes = kMaxCommandBytes});
   controls::input_text(context, "attach.only", "Only processes named", only_,
                        {.tooltip = "A word of their command line: a program or script without its "
                                    "folder. Others run without being recorded",
@@ -213,7 +220,7 @@ void AttachDialog::draw_earlier(const PanelContext& context, const RememberedPro
 void AttachDialog::draw_buttons(const PanelContext& context, const AttachController& attach) {
   const Theme& theme = context.theme;
   const AttachStatus& status = attach.status();
-  std::string why = attach.missing_library();
+  std::string why = context.view.host.empty() ? attach.missing_library() : std::string();
   if (why.empty() && attach.watching()) why = kWatching;
   if (why.empty()) why = mistake();
   const float width = theme.px(128);

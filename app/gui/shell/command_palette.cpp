@@ -116,32 +116,53 @@ struct PageButton {
   const char* group;
   const char* title;
   const char* words;
-  const char* where;  // it is, and when
+  ShowPage page;
+  const char* otherwise;  // said if the page does not show it
 };
-constexpr PageButton kPageButtons[] = {
-    {"compare.again", "Run", "Compare: Measure again, A and B interleaved", "ab blocks verdict",
-     "On the Compare page, for A and B, while nothing is measured there"},
-    {"recipes.compare", "Run", "Numerics: Quantize all recipes", "compare codes scales",
-     "On the Numerics page, under Recipes, while it is not running"},
-    {"performance.measure_ceilings", "Run", "Performance: Measure roofs of this machine",
-     "ceilings roofline copy dense product",
-     "On the Performance page, for a run of this window without measured roofs"},
-    {"doctor.export", "File", "Doctor: Export report", "save markdown json finding",
-     "On the Graphs page, under Doctor"}};
+const std::array<PageButton, 4> kPageButtons = {
+    {{"compare.again",
+      "Run",
+      "Compare: Measure again, A and B interleaved",
+      "ab blocks verdict",
+      {Page::Compare, "pair"},
+      "The Compare page has no room for Measure again now"},
+     {"recipes.compare",
+      "Run",
+      "Numerics: Quantize all recipes",
+      "compare codes scales",
+      {Page::Numerics, "recipes"},
+      "The recipes cannot be compared now"},
+     {"performance.measure_ceilings",
+      "Run",
+      "Performance: Measure roofs of this machine",
+      "ceilings roofline copy dense product",
+      {Page::Performance, std::nullopt},
+      "The roofline of this run has no point to measure roofs for"},
+     {"doctor.export",
+      "File",
+      "Doctor: Export report",
+      "save markdown json finding",
+      {Page::Graphs, "doctor"},
+      "The doctor shows no report now"}}};
 
-/// Each can be chosen where its button can be pressed, and does the same.
-void add_page_buttons(const ControlMap& shown, std::vector<PaletteEntry>& entries) {
+/// Each does what its button does, on its page, which it shows if another one is on screen.
+void add_page_buttons(const PaletteSource& source, std::vector<PaletteEntry>& entries) {
+  const std::vector<ControlEntry>& shown = source.shown.entries();
   for (const PageButton& button : kPageButtons) {
-    const auto drawn = std::ranges::find(shown.entries(), button.id, &ControlEntry::id);
-    const bool is_drawn = drawn != shown.entries().end();
+    const auto drawn = std::ranges::find(shown, button.id, &ControlEntry::id);
+    std::string refusal;
+    if (drawn != shown.end()) {
+      refusal = drawn->enabled ? std::string() : drawn->reason;
+    } else {
+      refusal = source.workbench.presentation.on() ? "While presenting: Esc ends that first"
+                                                   : source.refusal(button.page.page, button.id);
+    }
     entries.push_back({.id = button.id,
                        .group = button.group,
                        .title = button.title,
                        .words = button.words,
-                       .refusal = !is_drawn        ? button.where
-                                  : drawn->enabled ? std::string()
-                                                   : drawn->reason,
-                       .command = PressButton{button.id}});
+                       .refusal = std::move(refusal),
+                       .command = PressButton{button.id, button.page, button.otherwise}});
   }
 }
 
@@ -265,7 +286,8 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
   }
 }
 
-std::vector<PaletteEntry> palette_entries(const Workbench& workbench, const ControlMap& shown) {
+std::vector<PaletteEntry> palette_entries(const PaletteSource& source) {
+  const Workbench& workbench = source.workbench;
   const engine::RunRequest& requested = workbench.runs.state.shown_request();
   const std::string locked = workbench.change_refusal();
   std::vector<PaletteEntry> entries;
@@ -393,7 +415,7 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench, const Cont
                        .words = "doctor gallery hazard finding",
                        .command = ShowRecordedCase{one.id}});
   }
-  add_page_buttons(shown, entries);
+  add_page_buttons(source, entries);
   return entries;
 }
 

@@ -2,6 +2,7 @@
 // makes the list again for every frame while the palette is open, so that it is never out of date.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,9 +23,15 @@ struct PaletteEntry {
   Command command{};
 };
 
-/// All commands; those that are not possible now carry the reason. `shown`: what the frame has
-/// drawn so far, for the commands that are a button of a page.
-std::vector<PaletteEntry> palette_entries(const Workbench& workbench, const ControlMap& shown);
+/// What the commands are made from.
+struct PaletteSource {
+  const Workbench& workbench;
+  const ControlMap& shown;  // what the frame has drawn so far: buttons of the page on screen
+  /// Why a button of a page cannot be pressed now; empty = it can.
+  std::function<std::string(Page, std::string_view button)> refusal;
+};
+/// All commands; those that are not possible now carry the reason.
+std::vector<PaletteEntry> palette_entries(const PaletteSource& source);
 
 class CommandPalette {
  public:

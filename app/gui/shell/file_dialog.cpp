@@ -14,6 +14,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/keys.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
 #include "app/remote/sent_files.h"
 #include "engine/model/text.h"
@@ -308,10 +309,12 @@ void FileDialog::draw_entry(const PanelContext& context, std::size_t index) {
       ImGui::GetWindowWidth() - context.theme.px(kGapSection + 4) - shown_size(size).x;
   const ImVec2 at_name = ImGui::GetItemRectMin();
   const float room = ImGui::GetWindowPos().x + end - context.theme.px(kGap) - at_name.x;
+  const std::string shown = fitted_middle(ImGui::GetFont(), label, room);
   draw_shown(ImGui::GetWindowDrawList(), ImGui::GetFont(),
              {at_name.x + ImGui::GetStyle().ItemSpacing.x / 2,
               at_name.y + ImGui::GetStyle().ItemSpacing.y / 2},
-             ImGui::GetColorU32(ImGuiCol_Text), fitted_middle(ImGui::GetFont(), label, room));
+             ImGui::GetColorU32(ImGuiCol_Text), shown);
+  if (ImGui::IsItemHovered()) controls::tooltip(context, with_whole(shown, label));
   if (!entry.folder) {
     ImGui::SameLine(end);
     show_dimmed(size);

@@ -7,6 +7,7 @@
 
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
@@ -128,8 +129,9 @@ void MessageStrip::draw(const PanelContext& context, const std::vector<Banner>& 
   if (!banner.heading.empty()) {
     const ImFont* font = theme.fonts.label;
     top = strip.end().y - row - theme.px(2);
-    draw_shown(draw, font, {start, top - font->FontSize - theme.px(2)}, theme.colors.dim_text,
-               fitted(font, engine::shown_text(banner.heading, kMostText), actions));
+    plot::draw_fitted(context, font, {start, top - font->FontSize - theme.px(2)},
+                      theme.colors.dim_text, engine::shown_text(banner.heading, kMostText),
+                      actions);
   }
   ImGui::SetCursorScreenPos({start, top});
   if (several) {

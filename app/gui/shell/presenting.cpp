@@ -7,6 +7,7 @@
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/theme/text.h"
@@ -96,7 +97,10 @@ void Shell::follow_presented(const PresentingPass& pass) {
     return;
   }
   presentation.drawn(pass.card, pass.cards);
-  presentation.fit(pass.fits);
+  constexpr float kLeastWidth = 560.0F;  // of the card, in grid pixels: for rows of buttons
+  presentation.fit({.part = pass.fits,
+                    .scrolls = pass.scrolls,
+                    .most = pass.size.x / (kLeastWidth * settings_.text_scale)});
   draw_again_ = draw_again_ || presentation.scale() != scale;
 }
 
@@ -138,7 +142,7 @@ void Shell::draw_presented_line(const PanelContext& context) {
   constexpr std::string_view kHint = "← → cards · Esc ends";
   const float hint = shown_size(font, kHint).x;
   const float left = room - hint - theme.px(kGapSection);
-  draw_shown(draw, font, {at.x, top}, theme.colors.text, fitted(font, text, left));
+  plot::draw_fitted(context, font, {at.x, top}, theme.colors.text, text, left);
   draw_shown(draw, font, {end.x - hint, top}, theme.colors.dim_text, kHint);
   controls::record(context, "present.keys", "Keys", "text", std::string(kHint),
                    {end.x - hint, at.y}, end);
@@ -146,7 +150,7 @@ void Shell::draw_presented_line(const PanelContext& context) {
   // A picture of the card alone must say what it was measured on.
   const std::string run = headline_line(context.view, step_ns_, step_precision_);
   if (run.empty()) return;
-  draw_shown(draw, font, {at.x, end.y}, theme.colors.dim_text, fitted(font, run, room));
+  plot::draw_fitted(context, font, {at.x, end.y}, theme.colors.dim_text, run, room);
   controls::record(context, "present.run", "The run that is presented", "text", run, {at.x, end.y},
                    {end.x, end.y + font->FontSize});
 }

@@ -86,11 +86,10 @@ void RunPicker::draw(const PanelContext& context, float width) {
   if (index < 0) {
     // The list may hold other runs: only the field is empty, and says why.
     const ImVec2 padding = ImGui::GetStyle().FramePadding;
-    plot::draw_text(
-        ImGui::GetWindowDrawList(), ImGui::GetFont(), ImVec2(at.x + padding.x, at.y + padding.y),
-        context.theme.colors.dim_text,
-        plot::fitted(ImGui::GetFont(), view.from_file ? "No run in this recording" : "No run yet",
-                     width - ImGui::GetFrameHeight() - padding.x));
+    plot::draw_fitted(context, ImGui::GetFont(), ImVec2(at.x + padding.x, at.y + padding.y),
+                      context.theme.colors.dim_text,
+                      view.from_file ? "No run in this recording" : "No run yet",
+                      width - ImGui::GetFrameHeight() - padding.x);
   }
   // A click elsewhere closes the list before the field can say that it was left.
   if (!open && std::exchange(edited_, false) && named_ == view.run_generation) give_name(context);

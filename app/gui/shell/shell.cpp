@@ -242,7 +242,7 @@ void Shell::carry_out(const Command& command) {
                  [&](const Select& order) {
                    for (const auto& one : pages_) one->select(order.selection);
                  },
-                 [&](const PressButton& order) { ordered_button_ = order.id; },
+                 [&](const PressButton& order) { order_button(order); },
                  [&](const PlayTour& order) { workbench_.tours.play(order.path); },
                  [&](const RepeatTourStep&) { workbench_.tours.repeat_step(); },
                  [&](const StatusMessage& order) { workbench_.notices.set_status(order.text); },
@@ -253,6 +253,37 @@ void Shell::carry_out(const Command& command) {
 void Shell::show(const ShowPage& order) {
   page_ = order.page;
   if (order.view) page().show_view(*order.view);
+}
+
+void Shell::order_button(const PressButton& order) {
+  const auto is_drawn = [&] {
+    return std::ranges::find(controls_.entries(), order.id, &ControlEntry::id) !=
+           controls_.entries().end();
+  };
+  if (!is_drawn()) {
+    show(order.page);
+    // Another card may fill the page.
+    page().close_front();
+  }
+  constexpr double kSeconds = 3.0;  // until what the page derives from a run is there
+  ordered_button_ = {.order = order, .until = ImGui::GetTime() + kSeconds};
+  draw_again_ = true;
+}
+
+void Shell::follow_ordered_button() {
+  const PressButton& order = ordered_button_.order;
+  if (order.id.empty()) return;
+  const auto drawn = std::ranges::find(controls_.entries(), order.id, &ControlEntry::id);
+  if (drawn == controls_.entries().end() && ImGui::GetTime() < ordered_button_.until) {
+    draw_again_ = true;
+    return;
+  }
+  if (drawn == controls_.entries().end()) {
+    workbench_.notices.set_status(order.otherwise);
+  } else if (!drawn->enabled) {
+    workbench_.notices.set_status(drawn->reason);
+  }
+  ordered_button_ = {};
 }
 
 void Shell::act(Action action) {

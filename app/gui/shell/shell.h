@@ -94,6 +94,8 @@ class Shell {
   SessionView view() const;
   PagePanel& page() { return *pages_[static_cast<std::size_t>(page_)]; }
   const PagePanel& page_of(Page page) const { return *pages_[static_cast<std::size_t>(page)]; }
+  void order_button(const PressButton& order);
+  void follow_ordered_button();
   // presenting.cpp
   /// The pages as the user has left them, whatever a tour or a presentation shows.
   Presentation::Before pages_of_user() const;
@@ -132,9 +134,14 @@ class Shell {
   RecordsOrder records_order_;
   std::array<std::unique_ptr<PagePanel>, 4> pages_;  // by Page
   Page page_ = Page::Performance;
-  PageState drawn_page_;        // by the newest frame; its commands may show another one next
-  PlotKeys ordered_keys_;       // by name, for the next frame
-  std::string ordered_button_;  // the same
+  PageState drawn_page_;   // by the newest frame; its commands may show another one next
+  PlotKeys ordered_keys_;  // by name, for the next frame
+  /// Likewise, but its page may first have to be drawn.
+  struct OrderedButton {
+    PressButton order{};  // no id = none
+    double until = 0.0;   // when it is given up
+  };
+  OrderedButton ordered_button_;
   CommandPalette palette_;
   bool help_ = false;
   Closing closing_{workbench_.files, workbench_.runs.state};

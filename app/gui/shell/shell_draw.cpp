@@ -73,7 +73,6 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   pressed.export_trace |= ordered.export_trace;
   pressed.export_records |= ordered.export_records;
   if (std::exchange(page_closed_front_, false)) pressed.clear = false;
-  const std::string ordered_button = std::exchange(ordered_button_, {});
   std::vector<Command> commands;
   PresentingPass pass = presenting_pass();
   const PanelContext context{.view = now,
@@ -82,7 +81,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
                              .controls = controls_,
                              .number_edit = number_edit_,
                              .keys = pressed,
-                             .pressed_button = ordered_button,
+                             .pressed_button = ordered_button_.order.id,
                              .outlined = outlined_panel(workbench_.tours),
                              .presenting = presenting() ? &pass : nullptr,
                              .presented = settings_.presented};
@@ -92,6 +91,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
                             kFixed | ImGuiWindowFlags_NoBringToFrontOnFocus);
     draw_root(context);
   }
+  follow_ordered_button();
   draw_overlays(context);
   if (presenting()) follow_presented(pass);
   drawn_page_ = {.page = page_, .view = std::string(page().view()), .selection = page().selected()};
@@ -284,7 +284,13 @@ void Shell::draw_overlays(const PanelContext& context) {
   attach_dialog_.draw(context, workbench_.attach, settings_.programs);
   if (help_ && draw_help(context)) help_ = false;
   if (closing_.question().open) answer_close(draw_close_question(context, closing_.question()));
-  if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_, controls_));
+  if (!palette_.is_open()) return;
+  palette_.draw(context, palette_entries({.workbench = workbench_,
+                                          .shown = controls_,
+                                          .refusal = [&](Page page, std::string_view button) {
+                                            return pages_[static_cast<std::size_t>(page)]->refusal(
+                                                context.view, button);
+                                          }}));
 }
 
 void Shell::save_picture(const std::string& stem, int width, int height) {

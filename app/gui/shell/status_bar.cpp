@@ -114,7 +114,8 @@ bool draw_progress(const PanelContext& context, const LinkStatus& link, float li
   if (!link.sending.empty()) words = link.sending;
   ImGui::SetCursorPosY(line_y);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  show_text(plot::fitted(ImGui::GetFont(), words, theme.px(kStageWidth)));
+  plot::draw_fitted(context, ImGui::GetFont(), at, theme.colors.text, words, theme.px(kStageWidth));
+  ImGui::Dummy({theme.px(kStageWidth), ImGui::GetTextLineHeight()});
   const ImVec2 size = {theme.px(kBarWidth), theme.px(6)};
   const ImVec2 bar = {at.x + theme.px(kStageWidth + kGap),
                       at.y + (ImGui::GetTextLineHeight() - size.y) / 2};

@@ -19,7 +19,6 @@
 namespace attach {
 namespace {
 
-constexpr std::uint64_t kDefaultLimit = std::uint64_t{48} << 20;
 constexpr std::size_t kMostCommand = 8192;
 
 constinit std::atomic<bool> g_started{false};
@@ -264,7 +263,7 @@ void start_recording() {
   if (!is_wanted(command, bytes)) return;
   const char* limit = std::getenv(spool::kLimitVariable);
   const std::uint64_t most = limit == nullptr ? 0 : std::strtoull(limit, nullptr, 10);
-  if (!open_spool(folder, most == 0 ? kDefaultLimit : most)) return;
+  if (!open_spool(folder, most == 0 ? spool::kDefaultLimit : most)) return;
   static constinit std::atomic<bool> prepared{false};
   if (!prepared.exchange(true)) pthread_atfork(nullptr, nullptr, child_after_fork);
   note_process(command, bytes);

@@ -2,6 +2,8 @@
 // record.
 #pragma once
 
+#include <cstdint>
+
 namespace profiling::spool {
 
 inline constexpr const char* kFolderVariable =
@@ -11,5 +13,6 @@ inline constexpr const char* kOnlyVariable =
 inline constexpr const char* kRankVariable = "EXPERTSCOPE_ATTACH_RANK";  // the value of RANK
 inline constexpr const char* kLimitVariable =
     "EXPERTSCOPE_ATTACH_LIMIT";  // bytes of each process's spool
+inline constexpr std::uint64_t kDefaultLimit = std::uint64_t{48} << 20;  // if it is unset
 
 }  // namespace profiling::spool

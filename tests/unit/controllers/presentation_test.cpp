@@ -104,15 +104,31 @@ TEST(Presentation, TextIsSmallerWhereACardWouldBeCut) {
   shown.begin({.page = Page::Performance});
   frame(shown, Page::Performance, 2);
   EXPECT_EQ(shown.scale(), kPresentedScale);
-  shown.fit(0.8F);
+  shown.fit({.part = 0.8F});
   EXPECT_LT(shown.scale(), 0.8F * kPresentedScale);
   const float smaller = shown.scale();
-  shown.fit(1.02F);
+  shown.fit({.part = 1.02F});
   EXPECT_EQ(shown.scale(), smaller) << "it does not flicker";
-  shown.fit(0.1F);
+  shown.fit({.part = 0.1F});
   EXPECT_EQ(shown.scale(), 1.0F) << "never below the user's own";
   shown.next();
   EXPECT_EQ(shown.scale(), kPresentedScale);
+}
+
+TEST(Presentation, TextIsLargerWhereItWouldLeaveRoom) {
+  Presentation shown;
+  shown.begin({.page = Page::Performance});
+  frame(shown, Page::Performance, 2);
+  shown.fit({.part = 1.2F, .scrolls = true});
+  EXPECT_GT(shown.scale(), 1.1F * kPresentedScale);
+  shown.fit({.part = 100.0F, .scrolls = true});
+  EXPECT_EQ(shown.scale(), kLargestPresentedScale);
+  shown.fit({.part = 100.0F, .scrolls = true, .most = 2.0F});
+  EXPECT_EQ(shown.scale(), 2.0F) << "a narrow window";
+  shown.fit({.part = 0.1F, .scrolls = true});
+  EXPECT_EQ(shown.scale(), kPresentedScale) << "what scrolls is not made small";
+  shown.fit({.part = 0.0F});
+  EXPECT_EQ(shown.scale(), kPresentedScale) << "a plot has its usual size";
 }
 
 TEST(Presentation, ReturnsWhatWasThereBefore) {

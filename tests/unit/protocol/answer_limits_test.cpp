@@ -143,6 +143,13 @@ TEST(AnswerLimits, RowsOfExpertsInEveryScaleMap) {
     report.statistics.scale_map.expert_first_row.assign(comparison.splits.size() + 2, 0);
   }
   EXPECT_THAT(refusal_of(comparison), HasSubstr("comparison: the scale map of the operand"));
+
+  comparison = profiling::sample_comparison(1).comparison;
+  engine::ChannelStatistics& channels = comparison.reports.front().statistics.channels.emplace(
+      *profiling::sample_operand(1).channels);
+  EXPECT_EQ(refusal_of(comparison), "");
+  channels.columns.largest.front().expert = static_cast<int>(comparison.splits.size());
+  EXPECT_THAT(refusal_of(comparison), HasSubstr("expert of a row or column is"));
 }
 
 TEST(AnswerLimits, RowsAndColumnsOfAnOperandAreThoseOfItsTensor) {
