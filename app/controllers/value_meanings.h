@@ -107,8 +107,9 @@ inline constexpr ValueAbout kValues[] = {
      "CUDA: one cuBLASLt matmul per expert, distributed over streams; a captured graph keeps the "
      "splits of its capture"},
     {"engine::GemmBackend", "expertscope",
-     "CUDA: weight gradients of FP8 blocks by Expertscope's own kernel, which uses no workspace; "
-     "the other products as cublaslt-grouped"},
+     "CUDA: products of FP8 blocks by Expertscope's own kernels, one launch for all experts, "
+     "without "
+     "a workspace"},
     {"engine::WorkspaceStrategy", "per-matmul", "Every product has a workspace of its own"},
     {"engine::WorkspaceStrategy", "shared", "One workspace for all products of the step"},
     {"engine::WorkspaceStrategy", "per-layout",

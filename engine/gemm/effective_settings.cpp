@@ -60,7 +60,7 @@ std::string no_fused_kernel(const RunRequest& request) {
 }
 
 std::string no_workspace(const RunRequest& request) {
-  if (on_device(request)) return {};
+  if (on_device(request) && !traits_of(request.backend).own_products) return {};
   return workspace_support(request.workspace, request, {}).sentence;
 }
 

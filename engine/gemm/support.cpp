@@ -36,6 +36,7 @@ struct Question {
 
   const BackendTraits& does() const { return traits_of(backend); }
   const RecipeTraits& scales() const { return traits_of(recipe); }
+  bool own() const { return does().own_products; }
   bool grouped() const { return does().one_launch; }
   bool on_cuda() const { return does().device; }
   bool forward() const { return products.passes != StepPasses::Backward; }
@@ -105,15 +106,22 @@ constexpr std::array kRows = {
         [](const Question& q) { return q.on_cuda() && q.fp32_blocks() && two_square_operands(q); },
         "A product with FP8 block scaling takes 128x128 blocks for at most one of its operands "
         "(fprop reads X and W, dgrad W and dY, wgrad X and dY); give one of them 1x128 blocks"},
-    Row{Aspect::Recipe, "Expertscope's weight gradients", "other than of FP8 lines",
-        Support::Refused,
-        [](const Question& q) { return q.does().own_wgrad && !quantizes_in_fp8_lines(q.recipe); },
-        "Expertscope's own kernel computes the weight gradients of FP8 block scaling, from 1x128 "
-        "blocks of X and dY; choose that recipe, or cuBLASLt grouped"},
+    Row{Aspect::Recipe, "Expertscope's products", "other than of FP8 blocks", Support::Refused,
+        [](const Question& q) {
+          return q.own() && (!quantizes_in_fp8_lines(q.recipe) || !q.recipe.square_weight_blocks);
+        },
+        "Expertscope's own kernels compute the products of FP8 block scaling, from 1x128 blocks of "
+        "X and dY and 128x128 blocks of W; choose that recipe, or cuBLASLt grouped"},
+    Row{Aspect::Recipe, "Expertscope's products", "a list of weights", Support::Refused,
+        [](const Question& q) {
+          return q.own() && q.products.weight_storage == WeightStorage::List;
+        },
+        "Expertscope's own kernels read the weights of all experts from one tensor; choose stacked "
+        "weights, or cuBLASLt grouped"},
     Row{Aspect::Recipe, "E5M2 on both sides of wgrad", "X and dY in E5M2", Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.scales().quantizes() && !q.scales().micro() && q.backward() &&
-                 q.recipe.activation_format == Fp8Format::E5m2 &&
+          return q.on_cuda() && !q.own() && q.scales().quantizes() && !q.scales().micro() &&
+                 q.backward() && q.recipe.activation_format == Fp8Format::E5m2 &&
                  q.recipe.gradient_format == Fp8Format::E5m2;
         },
         "cuBLASLt multiplies E5M2 with E4M3 only, and wgrad reads X and dY; give one of them E4M3"},
@@ -143,14 +151,15 @@ constexpr std::array kRows = {
         "capability {compute}; use MXFP8 on Blackwell, or FP8 per tensor, which runs on both"},
     Row{Aspect::Recipe, "FP8 block scaling", "cuBLASLt before 13.6", Support::Hazardous,
         [](const Question& q) {
-          return q.grouped() && q.fp32_blocks() && q.older_than(kFirstBlockHopper);
+          return q.grouped() && !q.own() && q.fp32_blocks() && q.older_than(kFirstBlockHopper);
         },
         "Transformer Engine requires cuBLASLt 13.6 or later for FP8 block scaling in the grouped "
         "matmul and {loaded} is loaded. 13.5.1.27 was measured to be correct with one workspace "
         "per matmul, and wrong with a shared one"},
     Row{Aspect::Recipe, "FP8 block scaling", "E5M2 activations", Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.fp32_blocks() && q.recipe.activation_format == Fp8Format::E5m2;
+          return q.on_cuda() && !q.own() && q.fp32_blocks() &&
+                 q.recipe.activation_format == Fp8Format::E5m2;
         },
         "Block-scaled E5M2 activations have not been verified with cuBLASLt's grouped matmul; "
         "choose E4M3, FP8 per tensor, or the CPU backend"},
@@ -165,11 +174,14 @@ constexpr std::array kRows = {
     Row{Aspect::Workspace, "matmul workspace", "CPU backend", Support::Refused,
         [](const Question& q) { return !q.on_cuda(); },
         "OpenBLAS needs no workspace: choose a cuBLASLt backend"},
+    Row{Aspect::Workspace, "matmul workspace", "Expertscope's products", Support::Refused,
+        [](const Question& q) { return q.own(); },
+        "Expertscope's products need no workspace: choose a cuBLASLt backend"},
     Row{Aspect::Workspace, "a workspace of several products",
         "FP8 block scaling, shared, per layout or per call, graph replay, cuBLASLt before 13.6.1",
         Support::Hazardous,
         [](const Question& q) {
-          return q.grouped() && q.sharing() >= 2 && q.fp32_blocks() && q.graph() &&
+          return q.grouped() && !q.own() && q.sharing() >= 2 && q.fp32_blocks() && q.graph() &&
                  q.device.cublaslt_version != 0 && q.older_than(kFirstSafeSharedWorkspace);
         },
         "Products of one captured graph that share a workspace can be wrong from replay 2 on, or "

@@ -164,28 +164,38 @@ Result<std::unique_ptr<GroupedProduct>> one_grouped_product(const Ingredients& o
   return make_cublaslt_grouped(of.library, product);
 }
 
-kernels::JoinedCodes joined_codes(const OperandSource& source) {
+kernels::ScaledCodes scaled_codes(const OperandSource& source) {
   return {.codes = reinterpret_cast<const std::uint8_t*>(source.values.rule.base),
           .scale_inv = reinterpret_cast<const float*>(source.scales.rule.base),
           .format =
               source.type == CUDA_R_8F_E5M2 ? kernels::Fp8Format::E5m2 : kernels::Fp8Format::E4m3};
 }
 
-/// Our own weight gradients; what it does not compute is cuBLASLt's.
 Result<std::unique_ptr<GroupedProduct>> own_product(const Ingredients& of) {
-  if (of.sources.product != Product::Wgrad || !of.config.own_wgrad()) {
-    return one_grouped_product(of);
+  const StepConfig& config = of.config;
+  if (!config.own_products()) return one_grouped_product(of);
+  if (of.sources.product != Product::Wgrad) {
+    const bool forward = of.sources.product == Product::Fprop;
+    return make_expertscope_m_grouped({.x = scaled_codes(of.sources.b),
+                                       .w = scaled_codes(of.sources.a),
+                                       .row_offsets = of.arrays.row_offsets.as<std::int64_t>(),
+                                       .num_groups = config.num_groups(),
+                                       .capacity_rows = config.capacity_rows(),
+                                       .columns = forward ? config.n() : config.k(),
+                                       .reduction = forward ? config.k() : config.n(),
+                                       .output = of.sources.d.rule.base,
+                                       .type = config.output_type()});
   }
-  return make_expertscope_wgrad({.y = joined_codes(of.sources.b),
-                                 .x = joined_codes(of.sources.a),
+  return make_expertscope_wgrad({.y = scaled_codes(of.sources.b),
+                                 .x = scaled_codes(of.sources.a),
                                  .row_offsets = of.arrays.row_offsets.as<std::int64_t>(),
                                  .first_columns = of.arrays.padded_offsets.as<std::int64_t>(),
-                                 .num_groups = of.config.num_groups(),
-                                 .capacity_rows = of.config.padded_capacity(),
-                                 .n = of.config.n(),
-                                 .k = of.config.k(),
+                                 .num_groups = config.num_groups(),
+                                 .capacity_rows = config.padded_capacity(),
+                                 .n = config.n(),
+                                 .k = config.k(),
                                  .gradient = of.sources.d.rule.base,
-                                 .type = of.config.wgrad_type(),
+                                 .type = config.wgrad_type(),
                                  .accumulate = of.accumulates});
 }
 

@@ -50,12 +50,12 @@ struct StepConfig : RunRequest {
   /// Each group's product is multiplied by its own alpha, computed from its operands' amax.
   bool alpha_per_group() const { return scaled_products() && traits_of(recipe).expert_amax(); }
 
-  /// Our own kernel computes the weight gradients, from columnwise copies of X and dY with joined
-  /// lines (kernels::OutputRows::joined).
-  bool own_wgrad() const {
-    return traits_of(backend).own_wgrad && scaled_products() && backward() &&
-           quantizes_in_fp8_lines(recipe);
-  }
+  /// Our own kernels compute the products, and need no workspace. Those of the high-precision
+  /// reference are cuBLASLt's.
+  bool own_products() const { return traits_of(backend).own_products && scaled_products(); }
+  /// The weight gradients among them, from columnwise copies of X and dY with joined lines
+  /// (kernels::OutputRows::joined).
+  bool own_wgrad() const { return own_products() && backward(); }
   /// Rows of every group's columnwise copy are a multiple of this: a line of a transposed FP8 copy
   /// is a row of the matrix that cuBLASLt reads, and rows start at multiples of 16 bytes. MXFP8's
   /// columnwise copy is not transposed, and native NVFP4 has no backward pass

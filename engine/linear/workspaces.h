@@ -15,7 +15,8 @@ class Workspaces {
   static Result<std::shared_ptr<const Workspaces>> create(const StepConfig& config,
                                                           cudaStream_t stream);
 
-  /// Calls `launch(workspace)` with the workspace of product number `index`. A workspace per call
+  /// Calls `launch(workspace)` with the workspace of product number `index`, null for a step whose
+  /// products need none (StepConfig::own_products). A workspace per call
   /// is allocated and freed on the stream, under capture as nodes of the graph.
   template <class Launch>
   Status with(int index, Product product, cudaStream_t stream, Launch&& launch) const {

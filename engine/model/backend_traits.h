@@ -14,8 +14,8 @@ enum class GemmBackend {
   CpuReference,       // CPU: per-expert loop through OpenBLAS on dequantized operands
   CublasLtPerExpert,  // CUDA: one matmul per expert, spread over several streams; splits come from
                       // the host, so a captured graph keeps those of its capture
-  Expertscope,        // CUDA: weight gradients of FP8 blocks by our own kernel
-                      // (kernels/product/wgrad_block.h), the other products as CublasLtGrouped
+  Expertscope,        // CUDA: products of FP8 blocks by our own kernels (kernels/product), each in
+                      // one launch for all experts
 };
 constexpr auto enum_names(GemmBackend) {
   return std::to_array<std::string_view>(
@@ -28,18 +28,18 @@ struct BackendTraits {
   bool one_launch = false;     // one product of all experts in one launch; else one per expert
   bool follows_splits = true;  // a captured step follows new splits when it is replayed
   bool programmatic = false;   // its step can be launched programmatically
-  bool own_wgrad = false;      // Expertscope's kernel computes the weight gradients
+  bool own_products = false;   // Expertscope's kernels compute the products, without a workspace
 };
 
 inline constexpr std::array<BackendTraits, enum_names(GemmBackend{}).size()> kBackendTraits = {{
     {.label = "cuBLASLt grouped", .device = true, .one_launch = true, .programmatic = true},
     {.label = "CPU reference"},
     {.label = "cuBLASLt per expert", .device = true, .follows_splits = false},
-    {.label = "Expertscope wgrad",
+    {.label = "Expertscope",
      .device = true,
      .one_launch = true,
      .programmatic = true,
-     .own_wgrad = true},
+     .own_products = true},
 }};
 
 constexpr const BackendTraits& traits_of(GemmBackend backend) {

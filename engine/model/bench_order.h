@@ -150,7 +150,7 @@ enum class StepBenchRecipe {
   PerTensorFast,
   Delayed,
   Block,
-  OwnBlock,  // Block with the weight gradients of our own kernel
+  OwnBlock,  // Block with the products of our own kernels
 };
 constexpr auto enum_names(StepBenchRecipe) {
   return std::to_array<std::string_view>({"bf16", "fp8-per-tensor", "fp8-per-tensor-fast",

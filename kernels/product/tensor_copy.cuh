@@ -31,6 +31,16 @@ __device__ __forceinline__ void load_box_for_all(std::uint32_t target, const CUt
       : "memory");
 }
 
+/// `bytes` (a multiple of 16) that lie one after another, 16-byte aligned on both sides.
+__device__ __forceinline__ void load_bytes(std::uint32_t target, const void* source,
+                                           std::uint32_t bytes, StageBarrier& arrived) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(target),
+      "l"(source), "r"(bytes), "r"(arrived.address())
+      : "memory");
+}
+
 /// Writes of this thread to shared memory become visible to the copy engine and the tensor cores.
 __device__ __forceinline__ void publish_to_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -13,7 +13,7 @@ namespace kernels {
 namespace {
 
 /// The lines [0, lines) of one block of rows as FP32: [lines, rows].
-void decode_block(const JoinedCodes& operand, std::int64_t lines, std::int64_t pitch,
+void decode_block(const ScaledCodes& operand, std::int64_t lines, std::int64_t pitch,
                   std::int64_t first, std::int64_t rows, std::vector<float>& values) {
   const Fp8Values& table = fp8_values(operand.format);
   values.resize(static_cast<std::size_t>(lines * rows));

@@ -11,6 +11,8 @@
 #include "kernels/common/group_tables.cuh"
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/product/stage_ring.cuh"
+#include "kernels/product/staged_rows.cuh"
 #include "kernels/product/tensor_copy.cuh"
 #include "kernels/product/tensor_core.cuh"
 #include "kernels/product/wgrad_block.h"
@@ -36,8 +38,8 @@ struct WgradStageScales {
   float y[kWgradTileRows];
   float x[kWgradTileColumns];
 };
-/// Two pieces of a warp's 16 rows on their way out, 128 bytes of a row each, swizzled.
-using StagedRows = std::uint8_t[2][16][128];
+/// Two pieces of a warp's rows on their way out.
+using StagedPair = StagedRows[2];
 
 /// Where a group's data begins. `rank` 0 is the group with the most rows.
 struct RankedGroup {
@@ -51,7 +53,7 @@ inline constexpr std::int64_t kMostWgradBlocks = std::int64_t{1} << 22;
 
 struct WgradMemory {
   WgradStage stages[kStages];
-  StagedRows staged[kMathWarps];
+  StagedPair staged[kMathWarps];
   WgradStageScales scales[kStages];
   StageBarrier full[kStages];
   StageBarrier empty[kStages];
@@ -135,22 +137,10 @@ __device__ __forceinline__ void for_each_wgrad_tile(const WgradParameters& param
         .k = (place.first_tile_column + in_cluster) * static_cast<int>(kWgradTileColumns),
         .number = unit * kCluster + in_cluster,
         .of = {.rows = __shfl_sync(kFullWarp, of.rows, 0),  // so that branches are uniform
-               .first_column = of.first_column,
-               .group_and_block = of.group_and_block}});
+               .first_column = __shfl_sync(kFullWarp, of.first_column, 0),
+               .group_and_block = __shfl_sync(kFullWarp, of.group_and_block, 0)}});
   }
 }
-
-/// A position in the ring of stages.
-struct RingPlace {
-  int stage = 0;
-  std::uint32_t parity = 0;
-  __device__ __forceinline__ void advance() {
-    if (++stage == kStages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-};
 
 /// The warp that loads; one lane issues the copies.
 __device__ __forceinline__ void load_wgrad_tiles(const WgradMaps& maps,
@@ -159,14 +149,14 @@ __device__ __forceinline__ void load_wgrad_tiles(const WgradMaps& maps,
   constexpr int kCluster = static_cast<int>(kWgradCluster);
   constexpr int kShare = static_cast<int>(kWgradTileRows) / kCluster;  // lines of y per block
   const int in_cluster = static_cast<int>(blockIdx.x) % kCluster;
-  RingPlace ring;
+  RingPlace<kStages> ring;
   for_each_wgrad_tile(parameters, ranked, [&](const WgradTile& tile) {
     for (int done = 0; done < tile.of.rows; done += static_cast<int>(kBlock), ring.advance()) {
-      if (threadIdx.x % 32 != 0) continue;
       WgradStage& stage = memory.stages[ring.stage];
       WgradStageScales& scales = memory.scales[ring.stage];
       StageBarrier& full = memory.full[ring.stage];
       memory.empty[ring.stage].wait(ring.parity ^ 1);
+      if (!elected()) continue;
       full.arrive_and_expect(sizeof(WgradStage) + sizeof(WgradStageScales));
       const int column = tile.of.first_column + done;
       const int block = tile.of.first_block() + done / static_cast<int>(kBlock);
@@ -208,49 +198,22 @@ __device__ __forceinline__ void add_gradient(const WgradParameters& parameters,
 /// Stores the sums of a warp's 16 rows through shared memory: 128 bytes of each row at a time.
 template <InputType kType, bool kAdds>
 __device__ __forceinline__ void store_sums(const WgradMaps& maps, const WgradParameters& parameters,
-                                           const WgradTile& tile, int first_row, StagedRows& staged,
+                                           const WgradTile& tile, int first_row, StagedPair& staged,
                                            const float (&sums)[kFragment]) {
-  constexpr int kBytes = kType == InputType::Fp32 ? 4 : 2;
-  constexpr int kPieceColumns = 128 / kBytes;
-  constexpr int kPieces = static_cast<int>(kWgradTileColumns) / kPieceColumns;
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-  for (int piece = 0; piece < kPieces; ++piece) {
-    std::uint8_t(&rows)[16][128] = staged[piece % 2];
+  for (int piece = 0; piece < kPieces<kType>; ++piece) {
+    StagedRows& rows = staged[piece % 2];
     if (lane == 0) {
       if (piece == 0) wait_until_read<0>();
       if (piece >= 2) wait_until_read<1>();
     }
     __syncwarp();
-    // Unit u of 16 bytes of row r is at u ^ (r % 8).
-    if constexpr (kBytes == 2) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int first = 4 * (piece * 8 + i * 2);
-        const int row = lane % 16;
-        const std::uint32_t to =
-            shared_address(&rows[row][(((2 * i + lane / 16) ^ (row % 8)) * 16)]);
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
-                     "r"(pack_pair<kType>(sums[first], sums[first + 1])),
-                     "r"(pack_pair<kType>(sums[first + 2], sums[first + 3])),
-                     "r"(pack_pair<kType>(sums[first + 4], sums[first + 5])),
-                     "r"(pack_pair<kType>(sums[first + 6], sums[first + 7]))
-                     : "memory");
-      }
-    } else {
-      const int row = lane / 4;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int first = 4 * (piece * 4 + i);
-        const int at = (((2 * i + lane % 4 / 2) ^ row) * 16) + lane % 2 * 8;
-        *reinterpret_cast<float2*>(&rows[row][at]) = {sums[first], sums[first + 1]};
-        *reinterpret_cast<float2*>(&rows[row + 8][at]) = {sums[first + 2], sums[first + 3]};
-      }
-    }
+    stage_rows<kType>(rows, piece, sums);
     publish_to_copies();
     __syncwarp();
     if (lane != 0 || first_row >= parameters.n) continue;
-    const int column = tile.k + piece * kPieceColumns;
+    const int column = tile.k + piece * kPieceColumns<kType>;
     if constexpr (kAdds) {
       add_box(maps.gradient, shared_address(rows), column, first_row, tile.of.group());
     } else {
@@ -271,12 +234,9 @@ class WgradWarp {
         memory_(memory),
         warp_(warp),
         lane_(static_cast<int>(threadIdx.x) % 32),
-        place_{.row = warp * 16 + lane_ / 4, .column = lane_ % 4 * 2} {
-    // The barriers of this block for lane 0, those of its neighbour for lane 1.
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-                 : "=r"(empty_)
-                 : "r"(memory.empty[0].address()), "r"(lane_ % static_cast<int>(kWgradCluster)));
-  }
+        place_{.row = warp * 16 + lane_ / 4, .column = lane_ % 4 * 2},
+        // The barriers of this block for lane 0, those of its neighbour for lane 1.
+        empty_(in_block(memory.empty[0].address(), lane_ % static_cast<int>(kWgradCluster))) {}
 
   __device__ __forceinline__ void work(const WgradTile& tile) {
     if (kAccumulate && tile.of.rows == 0) return;
@@ -335,9 +295,7 @@ class WgradWarp {
     }
     __syncwarp();  // all lanes have read the stage
     if (lane_ < static_cast<int>(kWgradCluster)) {
-      asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(
-                       empty_ + ring_.stage * static_cast<int>(sizeof(StageBarrier)))
-                   : "memory");
+      arrive_in_cluster(empty_ + ring_.stage * static_cast<int>(sizeof(StageBarrier)));
     }
     ring_.advance();
   }
@@ -348,15 +306,11 @@ class WgradWarp {
   int warp_;
   int lane_;
   FragmentPlace place_;
-  std::uint32_t empty_ = 0;
-  RingPlace ring_;
+  std::uint32_t empty_;
+  RingPlace<kStages> ring_;
   float sums_[kFragment];
   float products_[kFragment];
 };
-
-__device__ __forceinline__ void meet_cluster() {
-  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-}
 
 template <Fp8Format kY, Fp8Format kX, InputType kType, bool kAccumulate>
 __global__ void __launch_bounds__(kWgradThreads, 1)

@@ -3,15 +3,9 @@
 #pragma once
 
 #include "kernels/common/types.h"
+#include "kernels/product/scaled_codes.h"
 
 namespace kernels {
-
-/// One operand: the columnwise copy that quantize_block_lines() makes with joined lines.
-struct JoinedCodes {
-  const std::uint8_t* codes = nullptr;  // [lines, capacity_rows]: line l is column l of the operand
-  const float* scale_inv = nullptr;     // [blocks, lines]: groups one after another, 128 rows each
-  Fp8Format format = Fp8Format::E4m3;
-};
 
 /// D[g, n, k] = sum over the blocks b of 128 rows of group g of
 ///                scale_y[b, n] * scale_x[b, k] * (sum over the rows t of b of y[n, t] * x[k, t])
@@ -19,9 +13,13 @@ struct JoinedCodes {
 /// the outer one is FP32 in the order of the blocks: acc = fma(inner * scale_x, scale_y, acc).
 /// Every element is computed by one thread in a fixed order, so that results are the same bits in
 /// every launch, on any number of multiprocessors. A group without rows gives 0.
+///
+/// Operands are the columnwise copies that quantize_block_lines() makes with joined lines:
+///   codes [lines, capacity_rows]   line l is column l of the operand
+///   scale_inv [blocks, lines]      groups one after another, blocks of 128 rows each
 struct WgradBlockArgs {
-  JoinedCodes y;                                // lines of D's rows: gradients, `n` of them
-  JoinedCodes x;                                // lines of D's columns: activations, `k` of them
+  ScaledCodes y;                                // lines of D's rows: gradients, `n` of them
+  ScaledCodes x;                                // lines of D's columns: activations, `k` of them
   const std::int64_t* row_offsets = nullptr;    // [num_groups + 1]: rows of the groups
   const std::int64_t* first_columns = nullptr;  // [num_groups + 1]: where a group's codes begin in
                                                 // each line, a multiple of kJoinedUnit

@@ -32,13 +32,15 @@ log=runs.log call run --requests "$here/h200_layer_recording.jsonl" --record run
 layer=(--experts 16 --rows 16384 --n 4096 --k 4096 --step expert-layer --passes forward-backward --top-k 2
        --backend cublaslt-grouped --launch graph-replay --iterations 20 --pace burst --traced-iterations 1)
 log=sweep.log call sweep "${layer[@]}" --axes recipe,pow2 --record sweep.session
-# Weight gradients of cuBLASLt and of our own kernel, interleaved.
+# The products of cuBLASLt and of our own kernels, interleaved: small experts, where dW gains most.
 for backend in cublaslt-grouped expertscope; do
-  printf '{"shape":{"num_experts":8,"rows":16384,"n":4096,"k":4096},"recipe":{"scaling":"fp8-block"},"backend":"%s","launch":{"kind":"graph-replay"},"products": {"passes":"backward"},"measure":{"pace":"burst","stamps":true,"traced_iterations":1}}' $backend > $backend.json
+  printf '{"shape": {"num_experts": 32, "rows": 16384, "n": 1536, "k": 2048}, "recipe": {"scaling": "fp8-block"},
+"backend": "%s", "launch": {"kind": "graph-replay"}, "products": {"passes": "forward-backward"},
+"measure": {"pace": "burst", "stamps": true, "traced_iterations": 4}}' $backend > $backend.json
 done
 log=ab.log call ab --a cublaslt-grouped.json --b expertscope.json --blocks 10 --iterations 10 --record ab.session
 # Every recipe on one operand with outlier channels, once and over steps.
-log=compare.log call compare --experts 8 --rows 2048 --n 1024 --k 2048 --backend cublaslt-grouped --activations.synthetic.distribution heavy-tailed --output compare.session
+log=compare.log call compare --experts 8 --rows 1024 --n 1024 --k 1024 --backend cublaslt-grouped --activations.synthetic.distribution heavy-tailed --output compare.session
 log=steps.log call run --experts 8 --rows 1024 --n 512 --k 2048 --iterations 5 --worker-backend cpu \
   --with-history 32 --record steps.session
 head -n 1 "$here/h200_layer_recording.jsonl" > a.json
@@ -48,7 +50,7 @@ log=case.log call doctor --case workspace-regrown --prove --record case.session 
 # What ships has one run of each kind, and is at most 8 MB.
 "$program" export sweep.session --session points.session --runs 1,3,5,6,7
 "$program" export runs.session --session h200_layer.session --runs 1,3,4,7,9,10 \
-  --add points.session --add compare.session --add steps.session --add visit.session --add case.session
+  --add points.session --add ab.session --add compare.session --add steps.session --add visit.session --add case.session
 python3 - <<'PYTHON'
 import sqlite3
 

@@ -2,24 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <numeric>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "kernels/common/fp8_codes.h"
 #include "kernels/product/wgrad_block.h"
+#include "tests/numerics/product/product_values.h"
 
 namespace wgrad_tests {
 
 using kernels::Fp8Format;
-
-/// What the codes and scales are.
-enum class Values {
-  Exact,   // small integers and powers of two: every sum is exact in FP32, in any order
-  Random,  // any finite code, any scale around 1
-  Wild,    // also NaN codes, and scales of 0, infinity and NaN
-};
+using product_tests::Values;
 
 struct Problem {
   std::string name;
@@ -86,27 +80,6 @@ struct Operands {
   }
 
  private:
-  static std::uint8_t code(Values fill, Fp8Format format, std::mt19937& random) {
-    if (fill == Values::Exact) {
-      const float value = static_cast<float>(static_cast<int>(random() % 7) - 3);
-      return format == Fp8Format::E4m3 ? kernels::fp8_encode<Fp8Format::E4m3>(value)
-                                       : kernels::fp8_encode<Fp8Format::E5m2>(value);
-    }
-    if (fill == Values::Wild && random() % 4096 == 0) return 0x7F;
-    // The magnitudes below half of the largest exponent: sums stay far from overflow.
-    return static_cast<std::uint8_t>(random() % 0x58 | (random() % 2) << 7);
-  }
-
-  static float scale(Values fill, std::mt19937& random) {
-    if (fill == Values::Exact) return static_cast<float>(1 << random() % 4) / 4.0F;
-    if (fill == Values::Wild && random() % 64 == 0) {
-      constexpr float kOdd[] = {0.0F, std::numeric_limits<float>::infinity(),
-                                std::numeric_limits<float>::quiet_NaN(), 1e-40F};
-      return kOdd[random() % 4];
-    }
-    return 0.5F + static_cast<float>(random() % 1000) / 1000.0F;
-  }
-
   Operand operand(std::int64_t lines, std::int64_t blocks, Values fill, Fp8Format format,
                   std::mt19937& random) const {
     constexpr std::uint8_t kNan = 0x7F;
@@ -118,7 +91,7 @@ struct Operands {
         const std::int64_t rows = row_offsets[group + 1] - row_offsets[group];
         for (std::int64_t at = first_columns[group]; at < first_columns[group + 1]; ++at) {
           const bool padding = at - first_columns[group] >= rows;
-          codes[at] = padding ? std::uint8_t{0} : code(fill, format, random);
+          codes[at] = padding ? std::uint8_t{0} : product_tests::code(fill, format, random);
         }
       }
     }
@@ -126,7 +99,7 @@ struct Operands {
         kernels::wgrad_scale_blocks(capacity, static_cast<int>(row_offsets.size()) - 1) * lines);
     made.scales.assign(count, std::numeric_limits<float>::quiet_NaN());
     for (std::int64_t i = 0; i < blocks * lines; ++i) {
-      made.scales[static_cast<std::size_t>(i)] = scale(fill, random);
+      made.scales[static_cast<std::size_t>(i)] = product_tests::scale(fill, random);
     }
     return made;
   }

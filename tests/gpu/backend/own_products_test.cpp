@@ -1,6 +1,9 @@
-// Steps whose weight gradients are our own kernel's: against the host reference, against
-// cuBLASLt's, and replayed with new splits.
+// Steps whose products are our own kernels': against the host reference, against cuBLASLt's, and
+// replayed with new splits.
+#include <map>
+
 #include "engine/linear/step_measurements.h"
+#include "engine/linear/workspaces.h"
 #include "tests/gpu/backend/step_recipes.h"
 
 namespace engine::testing {
@@ -12,10 +15,13 @@ const NamedRecipe kLines[] = {
     {"pow2", {.scaling = Scaling::Block}},
     {"fp32_scales", {.scaling = Scaling::Block, .pow2_scales = false}},
     {"e5m2_gradients", {.scaling = Scaling::Block, .gradient_format = Fp8Format::E5m2}},
-    {"plain_weights", {.scaling = Scaling::Block, .square_weight_blocks = false}},
+    {"e5m2_everywhere",
+     {.scaling = Scaling::Block,
+      .activation_format = Fp8Format::E5m2,
+      .gradient_format = Fp8Format::E5m2}},
 };
 
-class OwnWgrad : public StepFixture, public ::testing::WithParamInterface<NamedRecipe> {
+class OwnProducts : public StepFixture, public ::testing::WithParamInterface<NamedRecipe> {
  protected:
   void SetUp() override {
     StepFixture::SetUp();
@@ -35,10 +41,10 @@ class OwnWgrad : public StepFixture, public ::testing::WithParamInterface<NamedR
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Step, OwnWgrad, ::testing::ValuesIn(kLines),
+INSTANTIATE_TEST_SUITE_P(Step, OwnProducts, ::testing::ValuesIn(kLines),
                          [](const auto& tested) { return tested.param.name; });
 
-TEST_P(OwnWgrad, MatchesTheHostOnUnevenUnalignedAndEmptyGroups) {
+TEST_P(OwnProducts, MatchesTheHostOnUnevenUnalignedAndEmptyGroups) {
   for (const ElementType type : {ElementType::Bf16, ElementType::Fp32}) {
     ProductOptions products = both_passes();
     products.wgrad_type = type;
@@ -56,7 +62,7 @@ TEST_P(OwnWgrad, MatchesTheHostOnUnevenUnalignedAndEmptyGroups) {
   }
 }
 
-TEST_P(OwnWgrad, ReplaysFollowSplitsWrittenBetweenThemBitForBit) {
+TEST_P(OwnProducts, ReplaysFollowSplitsWrittenBetweenThemBitForBit) {
   SmallStep small = step(kOwn);
   small.layers = 2;
   ASSERT_TRUE(make(small).ok());
@@ -83,18 +89,30 @@ TEST_P(OwnWgrad, ReplaysFollowSplitsWrittenBetweenThemBitForBit) {
   }
 }
 
-TEST_P(OwnWgrad, StampsGiveTheTimeOfEveryExpertInsideTheLaunch) {
+TEST_P(OwnProducts, StampsGiveTheTimeOfEveryExpertInsideTheLaunch) {
   ASSERT_TRUE(make(step(kOwn)).ok());
   ASSERT_TRUE(eager_checksums({101, 7, 37, 118}).ok());
   const auto timings = time_experts_by_stamps(*step_, stream_.get());
   ASSERT_TRUE(timings.ok()) << timings.error().message;
-  int gradients = 0;
+  std::map<Stage, int> timed;
   for (const ExpertTiming& timing : timings.value()) {
-    if (timing.stage != Stage::Wgrad) continue;
-    ++gradients;
+    ++timed[timing.stage];
     EXPECT_GT(timing.median_ns, 0.0);
   }
-  EXPECT_EQ(gradients, 4);
+  for (const Stage stage : {Stage::Fprop, Stage::Dgrad, Stage::Wgrad}) EXPECT_EQ(timed[stage], 4);
+}
+
+TEST_P(OwnProducts, HaveNoWorkspace) {
+  SmallStep small = step(kOwn);
+  ASSERT_TRUE(make(small).ok());
+  for (const WorkspaceStrategy strategy :
+       {WorkspaceStrategy::PerMatmul, WorkspaceStrategy::Shared, WorkspaceStrategy::PerCall}) {
+    small.workspace = strategy;
+    ASSERT_TRUE(make(small).ok());
+    EXPECT_EQ(Workspaces::bytes(step_->config()), 0);
+    ASSERT_TRUE(eager_checksums({101, 7, 37, 118}).ok());
+    expect_host_products({101, 7, 37, 118});
+  }
 }
 
 }  // namespace

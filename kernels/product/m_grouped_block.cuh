@@ -1,0 +1,453 @@
+// The M-grouped kernel of FP8 block scaling. kernels/README.md has a picture.
+//
+// A cluster of two blocks computes tiles that lie side by side, and goes from tile to tile until
+// none is left. In each block one thread loads 128 of the reduction per stage, and two warpgroups
+// multiply: each has 64 of the upper and 64 of the lower 128 rows, one after the other in the same
+// registers, whose products are scaled and added while the other warpgroup uses the tensor cores.
+#pragma once
+
+#include "kernels/common/device_time.cuh"
+#include "kernels/common/group_tables.cuh"
+#include "kernels/common/launch.cuh"
+#include "kernels/product/m_grouped_block.h"
+#include "kernels/product/m_grouped_tile.h"
+#include "kernels/product/stage_ring.cuh"
+#include "kernels/product/staged_rows.cuh"
+#include "kernels/product/tensor_copy.cuh"
+#include "kernels/product/tensor_core.cuh"
+
+namespace kernels::products {
+
+/// What does not depend on the rows of a tile.
+struct MGrouped {
+  static constexpr int kTileColumns = static_cast<int>(kMGroupedTileColumns);
+  static constexpr int kCluster = static_cast<int>(kMGroupedCluster);
+  static constexpr int kWarpgroups = 2;
+  static constexpr int kMathWarps = 4 * kWarpgroups;
+  static constexpr int kThreads = 32 * kMathWarps + 128;
+  static constexpr int kHalfRows = 64 * kWarpgroups;  // that are multiplied at a time
+  static constexpr int kBoxRows = 64;                 // that one copy brings
+  // Registers of a thread: the copying warps give theirs to those that multiply.
+  static constexpr int kCopyRegisters = 56;
+  static constexpr int kMathRegisters = 224;
+  static constexpr int kBand = 8;  // tiles of rows that share their weights in L2
+};
+
+/// Two pieces of a warp's output on their way out.
+using StagedPair = StagedRows[2];
+
+/// The tile that a stage belongs to, from the thread that loads to the warps that multiply: they
+/// neither search for it nor wait for memory when they begin it.
+struct MGroupedTile {
+  std::int64_t number;  // for its stamp
+  int group;
+  int first_row;  // in x
+  int rows;       // of the group, from this tile's first on; 0 = there are no more tiles
+  int column;
+};
+
+template <int kTileRows>
+struct MGroupedStage {
+  std::uint8_t x[kTileRows][kBlock];  // swizzled lines
+  std::uint8_t w[MGrouped::kTileColumns][kBlock];
+};
+
+template <int kTileRows>
+struct MGroupedMemory {
+  static constexpr int kHalves = kTileRows / MGrouped::kHalfRows;
+  static constexpr int kStages = kTileRows == 256 ? 3 : 5;  // that fit
+  static constexpr int kPairs = kHalves;  // of pieces: all of a warp's output in 16 bits
+
+  MGroupedStage<kTileRows> stages[kStages];
+  StagedPair staged[MGrouped::kMathWarps][kPairs];
+  float x_scales[kStages][kTileRows];
+  MGroupedTile tiles[kStages];
+  float w_scales[kStages];
+  StageBarrier full[kStages];
+  StageBarrier empty[kStages];
+  // std::int32_t first_tile [groups + 1], first_scale [groups + 1] follow.
+};
+template <int kTileRows>
+std::size_t m_grouped_shared_bytes(int groups) {
+  return sizeof(MGroupedMemory<kTileRows>) +
+         2 * (static_cast<std::size_t>(groups) + 1) * sizeof(std::int32_t);
+}
+
+/// The tensor maps of a launch. Boxes are what one instruction copies.
+struct MGroupedMaps {
+  CUtensorMap x;       // [capacity, reduction] codes
+  CUtensorMap w;       // [groups * columns, reduction] codes
+  CUtensorMap output;  // [capacity, columns]
+};
+
+struct MGroupedParameters {
+  const std::int64_t* row_offsets;
+  int groups;
+  int columns;
+  int blocks;  // of the reduction
+  int pairs;   // of tiles side by side
+  const float* x_scales;
+  const float* w_scales;
+  void* output;
+  StampBuffer stamps;
+};
+
+/// Where each group's tiles and scales begin.
+struct MGroupedTables {
+  std::int32_t* first_tile;
+  std::int32_t* first_scale;  // in rows of scales, each group's rounded up to 4
+};
+
+/// All threads call; others see the tables after a barrier.
+template <int kTileRows>
+__device__ __forceinline__ void fill_tables(const MGroupedParameters& parameters,
+                                            const MGroupedTables& tables) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (warp == 0) {
+    warp_sum_table<1>(tables.first_tile, parameters.row_offsets, parameters.groups,
+                      [](int rows) { return (rows + kTileRows - 1) / kTileRows; });
+  } else if (warp == 1) {
+    warp_sum_table<1>(tables.first_scale, parameters.row_offsets, parameters.groups,
+                      [](int rows) { return (rows + 3) / 4 * 4; });
+  }
+}
+
+/// The same value for all lanes, which the compiler then knows: the copy engine's instructions take
+/// uniform registers only.
+__device__ __forceinline__ int uniform(int value) { return __shfl_sync(kFullWarp, value, 0); }
+
+/// The tiles of one thread block, in order. Whole warps call.
+template <int kTileRows>
+class MGroupedTiles {
+ public:
+  __device__ __forceinline__ MGroupedTiles(const MGroupedParameters& parameters,
+                                           const MGroupedTables& tables)
+      : parameters_(parameters),
+        tables_(tables),
+        in_cluster_(static_cast<int>(blockIdx.x) % MGrouped::kCluster),
+        unit_(static_cast<int>(blockIdx.x) / MGrouped::kCluster) {}
+
+  /// rows = 0 if there are no more.
+  __device__ __forceinline__ MGroupedTile next() {
+    const int pairs = parameters_.pairs;
+    const std::int64_t unit = unit_;
+    unit_ += static_cast<int>(gridDim.x) / MGrouped::kCluster;
+    if (unit >= std::int64_t{tables_.first_tile[parameters_.groups]} * pairs) return {};
+    const int group = uniform(warp_find_group(tables_.first_tile, parameters_.groups, unit, pairs));
+    const int first_tile = tables_.first_tile[group];
+    const int tiles = tables_.first_tile[group + 1] - first_tile;
+    // In a group by bands of rows of tiles, column by column.
+    const auto in_group = static_cast<int>(unit - std::int64_t{first_tile} * pairs);
+    const int band = in_group / (MGrouped::kBand * pairs);
+    const int in_band = in_group - band * (MGrouped::kBand * pairs);
+    const int height = min(MGrouped::kBand, tiles - band * MGrouped::kBand);
+    const int pair = in_band / height;
+    const int row = (band * MGrouped::kBand + in_band - pair * height) * kTileRows;
+    const auto begin = static_cast<int>(parameters_.row_offsets[group]);
+    const int rows = static_cast<int>(parameters_.row_offsets[group + 1]) - begin;
+    return {.number = unit * MGrouped::kCluster + in_cluster_,
+            .group = group,
+            .first_row = uniform(begin + row),
+            .rows = uniform(rows - row),
+            .column = uniform(pair * MGrouped::kCluster + in_cluster_) * MGrouped::kTileColumns};
+  }
+
+ private:
+  const MGroupedParameters& parameters_;
+  const MGroupedTables& tables_;
+  int in_cluster_;
+  std::int64_t unit_;
+};
+
+/// The warp that loads; one lane issues the copies.
+template <int kTileRows>
+class MGroupedLoader {
+  using Memory = MGroupedMemory<kTileRows>;
+
+ public:
+  __device__ __forceinline__ MGroupedLoader(const MGroupedMaps& maps,
+                                            const MGroupedParameters& parameters, Memory& memory,
+                                            const MGroupedTables& tables)
+      : maps_(maps),
+        parameters_(parameters),
+        memory_(memory),
+        tables_(tables),
+        lane_(static_cast<int>(threadIdx.x) % 32) {}
+
+  __device__ __forceinline__ void work() {
+    MGroupedTiles<kTileRows> tiles(parameters_, tables_);
+    MGroupedTile tile = tiles.next();
+    while (tile.rows > 0) {
+      const Sources from = sources(tile);
+      float w_scale = lane_ < parameters_.blocks ? __ldg(from.w_scales + lane_) : 0.0F;
+      load(tile, from, 0, __shfl_sync(kFullWarp, w_scale, 0));
+      const MGroupedTile next = tiles.next();  // while the first stages are on their way
+      for (int block = 1; block < parameters_.blocks; ++block) {
+        if (block % 32 == 0) {
+          w_scale =
+              block + lane_ < parameters_.blocks ? __ldg(from.w_scales + block + lane_) : 0.0F;
+        }
+        load(tile, from, block, __shfl_sync(kFullWarp, w_scale, block % 32));
+      }
+      tile = next;
+    }
+    memory_.empty[ring_.stage].wait(ring_.parity ^ 1);
+    if (elected()) {
+      memory_.tiles[ring_.stage] = tile;
+      memory_.full[ring_.stage].arrive();
+    }
+  }
+
+ private:
+  /// Where a tile's operands are, and how much of them there is.
+  struct Sources {
+    const float* x_scales;  // of block 0
+    const float* w_scales;
+    int scale_pitch;
+    int boxes;
+    std::uint32_t scale_bytes;
+    int line;  // of the weights
+  };
+
+  __device__ __forceinline__ Sources sources(const MGroupedTile& tile) const {
+    const auto begin = static_cast<int>(parameters_.row_offsets[tile.group]);
+    const int in_group = uniform(tile.first_row - begin);
+    const int blocks = parameters_.blocks;
+    const int squares = (parameters_.columns + MGrouped::kTileColumns - 1) / MGrouped::kTileColumns;
+    // The second tile of the last pair may be outside.
+    const int square = min(tile.column / MGrouped::kTileColumns, squares - 1);
+    return {.x_scales = parameters_.x_scales +
+                        std::int64_t{uniform(tables_.first_scale[tile.group])} * blocks + in_group,
+            .w_scales = parameters_.w_scales +
+                        (std::int64_t{tile.group} * squares + square) * ((blocks + 3) / 4 * 4),
+            .scale_pitch = (in_group + tile.rows + 3) / 4 * 4,
+            .boxes = min((tile.rows + MGrouped::kBoxRows - 1) / MGrouped::kBoxRows,
+                         kTileRows / MGrouped::kBoxRows),
+            .scale_bytes = static_cast<std::uint32_t>(min((tile.rows + 3) / 4 * 4, kTileRows) *
+                                                      static_cast<int>(sizeof(float))),
+            .line = tile.group * parameters_.columns + tile.column};
+  }
+
+  __device__ __forceinline__ void load(const MGroupedTile& tile, const Sources& from, int block,
+                                       float w_scale) {
+    constexpr int kBoxRows = MGrouped::kBoxRows;
+    constexpr int kLine = static_cast<int>(kBlock);
+    MGroupedStage<kTileRows>& stage = memory_.stages[ring_.stage];
+    StageBarrier& full = memory_.full[ring_.stage];
+    memory_.empty[ring_.stage].wait(ring_.parity ^ 1);
+    if (elected()) {
+      if (block == 0) memory_.tiles[ring_.stage] = tile;
+      memory_.w_scales[ring_.stage] = w_scale;
+      full.arrive_and_expect(static_cast<std::uint32_t>(from.boxes * kBoxRows * kLine) +
+                             static_cast<std::uint32_t>(sizeof(MGroupedStage<kTileRows>::w)) +
+                             from.scale_bytes);
+      load_box(shared_address(stage.w), maps_.w, full, block * kLine, from.line);
+      load_bytes(shared_address(memory_.x_scales[ring_.stage]),
+                 from.x_scales + std::int64_t{block} * from.scale_pitch, from.scale_bytes, full);
+#pragma unroll
+      for (int i = 0; i < kTileRows / kBoxRows / MGrouped::kCluster; ++i) {
+        const int box = static_cast<int>(blockIdx.x) % MGrouped::kCluster + i * MGrouped::kCluster;
+        if (box >= from.boxes) break;
+        load_box_for_all<MGrouped::kCluster>(shared_address(stage.x[box * kBoxRows]), maps_.x, full,
+                                             block * kLine, tile.first_row + box * kBoxRows);
+      }
+    }
+    __syncwarp();
+    ring_.advance();
+  }
+
+  const MGroupedMaps& maps_;
+  const MGroupedParameters& parameters_;
+  Memory& memory_;
+  const MGroupedTables& tables_;
+  int lane_;
+  RingPlace<Memory::kStages> ring_;
+};
+
+/// A warp of one of the two warpgroups.
+template <Fp8Format kX, InputType kType, int kTileRows>
+class MGroupedWarp {
+  using Memory = MGroupedMemory<kTileRows>;
+
+ public:
+  __device__ __forceinline__ MGroupedWarp(const MGroupedMaps& maps,
+                                          const MGroupedParameters& parameters, Memory& memory,
+                                          int warp)
+      : maps_(maps),
+        parameters_(parameters),
+        memory_(memory),
+        warp_(warp),
+        lane_(static_cast<int>(threadIdx.x) % 32),
+        // The barriers of this block for lane 0, those of its neighbour for lane 1.
+        empty_(in_block(memory.empty[0].address(), lane_ % MGrouped::kCluster)) {}
+
+  __device__ __forceinline__ void work() {
+    for (;;) {
+      memory_.full[ring_.stage].wait(ring_.parity);
+      MGroupedTile tile = memory_.tiles[ring_.stage];
+      tile.rows = uniform(tile.rows);  // and so are branches
+      if (tile.rows == 0) break;
+      work(tile);
+    }
+    if (lane_ == 0) wait_for_stores();
+  }
+
+ private:
+  __device__ __forceinline__ void work(const MGroupedTile& tile) {
+    const bool stamps = warp_ == 0 && lane_ == 0 && tile.number < parameters_.stamps.capacity;
+    const std::uint64_t begin_ns = stamps ? device_time_ns() : 0;
+    // What is outside of the group is not multiplied, 64 rows at a time.
+    const int rows = tile.rows - warp_ / 4 * 64;
+    if (Memory::kHalves == 2 && rows > MGrouped::kHalfRows) {
+      multiply<Memory::kHalves>(tile);
+    } else if (rows > 0) {
+      multiply<1>(tile);
+    } else {
+      multiply<0>(tile);
+    }
+    if (stamps) {
+      parameters_.stamps.stamps[tile.number] = {begin_ns, device_time_ns(), multiprocessor(),
+                                                tile.group};
+    }
+  }
+
+  template <int kHalves>
+  __device__ __forceinline__ void multiply(const MGroupedTile& tile) {
+    float sums[kHalves == 0 ? 1 : kHalves][kFragment];
+#pragma unroll
+    for (auto& half : sums) {
+#pragma unroll
+      for (float& sum : half) sum = 0.0F;
+    }
+    float products[kFragment];
+    const int row = warp_ * 16 + lane_ / 4;
+    // The first stage is there. Every later one, the next tile's first one too, is waited for while
+    // products are on their way.
+    for (int block = 0; block < parameters_.blocks; ++block) {
+      const int now = ring_.stage;
+      const MGroupedStage<kTileRows>& stage = memory_.stages[now];
+      const float w_scale = memory_.w_scales[now];
+      ring_.advance();
+#pragma unroll
+      for (int half = 0; half < kHalves; ++half) {
+        start_products<kX, Fp8Format::E4m3, 4>(
+            products, shared_address(stage.x[half * MGrouped::kHalfRows + warp_ / 4 * 64]) >> 4,
+            shared_address(stage.w) >> 4);
+        const float* scales = memory_.x_scales[now] + half * MGrouped::kHalfRows + row;
+        const float above = scales[0] * w_scale;
+        const float below = scales[8] * w_scale;
+        if (half + 1 == kHalves) memory_.full[ring_.stage].wait(ring_.parity);
+        finish_products(products);
+        if (half + 1 == kHalves) leave_stage(now);
+#pragma unroll
+        for (int i = 0; i < kFragment; i += 4) {
+          sums[half][i] = __fmaf_rn(products[i], above, sums[half][i]);
+          sums[half][i + 1] = __fmaf_rn(products[i + 1], above, sums[half][i + 1]);
+          sums[half][i + 2] = __fmaf_rn(products[i + 2], below, sums[half][i + 2]);
+          sums[half][i + 3] = __fmaf_rn(products[i + 3], below, sums[half][i + 3]);
+        }
+      }
+      if constexpr (kHalves == 0) {
+        memory_.full[ring_.stage].wait(ring_.parity);
+        leave_stage(now);
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) store(tile, half, sums[half]);
+  }
+
+  /// This warp has read the stage.
+  __device__ __forceinline__ void leave_stage(int stage) {
+    __syncwarp();
+    if (lane_ < MGrouped::kCluster) {
+      arrive_in_cluster(empty_ + stage * static_cast<int>(sizeof(StageBarrier)));
+    }
+  }
+
+  /// This warp's 16 rows of a half. The copy engine stores them, unless the group ends among them:
+  /// it would overwrite the next group's.
+  __device__ __forceinline__ void store(const MGroupedTile& tile, int half,
+                                        const float (&sums)[kFragment]) {
+    constexpr int kPairsOfHalf = kPieces<kType> / 2;
+    const int row = half * MGrouped::kHalfRows + warp_ * 16;
+    const int rows = tile.rows - row;
+#pragma unroll
+    for (int pair = 0; pair < kPairsOfHalf; ++pair) {
+      StagedPair& staged = memory_.staged[warp_][(half * kPairsOfHalf + pair) % Memory::kPairs];
+      if (lane_ == 0) wait_until_read<Memory::kPairs - 1>();  // what was there has been stored
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < 2; ++i) stage_rows<kType>(staged[i], pair * 2 + i, sums);
+      if (rows >= 16) publish_to_copies();
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int column = tile.column + (pair * 2 + i) * kPieceColumns<kType>;
+        if (rows < 16) {
+          store_rows(staged[i], tile.first_row + row, rows, column);
+        } else if (lane_ == 0) {
+          store_box(maps_.output, shared_address(staged[i]), column, tile.first_row + row, 0);
+        }
+      }
+      if (lane_ == 0) commit_stores();
+    }
+  }
+
+  __device__ __forceinline__ void store_rows(const StagedRows& staged, int first_row, int rows,
+                                             int column) {
+    constexpr int kUnit = 16 / kElementBytes<kType>;
+    const int unit = lane_ % 8;
+    auto* output = static_cast<uint4*>(parameters_.output);
+    const std::int64_t pitch = parameters_.columns / kUnit;
+    for (int line = lane_ / 8; line < rows; line += 4) {
+      if (column + unit * kUnit >= parameters_.columns) continue;
+      output[(first_row + line) * pitch + column / kUnit + unit] =
+          *reinterpret_cast<const uint4*>(&staged[line][(unit ^ (line % 8)) * 16]);
+    }
+  }
+
+  const MGroupedMaps& maps_;
+  const MGroupedParameters& parameters_;
+  Memory& memory_;
+  int warp_;
+  int lane_;
+  std::uint32_t empty_;
+  RingPlace<Memory::kStages> ring_;
+};
+
+template <Fp8Format kX, InputType kType, int kTileRows>
+__global__ void __launch_bounds__(MGrouped::kThreads, 1)
+    m_grouped_block_kernel(const __grid_constant__ MGroupedMaps maps,
+                           const __grid_constant__ MGroupedParameters parameters) {
+  wait_for_predecessor();
+  extern __shared__ __align__(1024) std::uint8_t shared[];
+  using Memory = MGroupedMemory<kTileRows>;
+  Memory& memory = *reinterpret_cast<Memory*>(shared);
+  auto* table = reinterpret_cast<std::int32_t*>(shared + sizeof(Memory));
+  const MGroupedTables tables{.first_tile = table, .first_scale = table + parameters.groups + 1};
+  fill_tables<kTileRows>(parameters, tables);
+  if (threadIdx.x == 64) {
+    for (int stage = 0; stage < Memory::kStages; ++stage) {
+      memory.full[stage].init(1);
+      memory.empty[stage].init(MGrouped::kMathWarps * MGrouped::kCluster);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  publish_to_copies();
+  __syncthreads();
+  meet_cluster();  // before a block writes to its neighbour
+
+  const int warp = __shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 32, 0);
+  if (warp >= MGrouped::kMathWarps) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(MGrouped::kCopyRegisters));
+    if (warp == MGrouped::kMathWarps)
+      MGroupedLoader<kTileRows>(maps, parameters, memory, tables).work();
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MGrouped::kMathRegisters));
+    MGroupedWarp<kX, kType, kTileRows>(maps, parameters, memory, warp).work();
+  }
+  let_successor_start();
+  meet_cluster();  // a block may not end while its neighbour still arrives at its barriers
+}
+
+}  // namespace kernels::products
