@@ -121,7 +121,7 @@ def test_empty_state_offers_a_second_run(open_window):
     window.click("tab.3")
     window.wait("what to do", shown("compare.run_now"))
     assert window.control("compare.again")["enabled"] is False
-    assert "Choose A and B" in window.control("compare.again")["reason"]
+    assert "Two runs are needed" in window.control("compare.again")["reason"]
     window.click("compare.run_now")
     window.wait("the pair", shown("compare.verdict"))
     window.settle()
@@ -399,7 +399,7 @@ def test_beside_a_recording_the_sweep_that_was_started_is_shown(open_window):
     compare(window)
     window.click("compare.part.1")
     window.wait("its sweep", lambda m: "NVIDIA H200" in window.control("headline.subject")["value"])
-    assert "Sweep of 5 points, E8 R4096" in value(window, "headline.subject")
+    assert "Sweep of 5 points, E16 R16384" in value(window, "headline.subject")
     assert value(window, "headline.subject").endswith("h200_layer.session")
     window.click("frontier.table.row.2")
     window.wait("the selected row", lambda m: value(window, "frontier.table.row.2") == "true")

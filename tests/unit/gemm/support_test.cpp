@@ -38,24 +38,53 @@ TEST(RecipeSupport, BlockScalingIsHopperOnlyAndNamesMxfp8) {
             Support::Refused);
 }
 
-TEST(RecipeSupport, OwnWeightGradientsNeedFp8Lines) {
+TEST(RecipeSupport, OwnProductsNeedFp8LinesAndSquareWeightsInOneTensor) {
   const auto verdict = [](const Recipe& asked, StepPasses passes) {
     return recipe_support(asked, GemmBackend::Expertscope, hopper(131000), {.passes = passes});
   };
   const Recipe block = recipe(Scaling::Block);
   EXPECT_EQ(verdict(block, StepPasses::ForwardBackward).support, Support::Supported);
   EXPECT_EQ(verdict(block, StepPasses::Backward).support, Support::Supported);
-  EXPECT_EQ(verdict(block, StepPasses::Forward).support, Support::Supported)
-      << "which is cuBLASLt's alone";
+  EXPECT_EQ(verdict(block, StepPasses::Forward).support, Support::Supported);
   Recipe squares = block;
   squares.square_weight_blocks = false;
   squares.square_gradient_blocks = true;
+  Recipe lines = block;
+  lines.square_weight_blocks = false;
   for (const Recipe& other : {recipe(Scaling::None), recipe(Scaling::PerTensorCurrent),
-                              recipe(Scaling::Mxfp8), squares}) {
+                              recipe(Scaling::Mxfp8), squares, lines}) {
     const Verdict refused = verdict(other, StepPasses::ForwardBackward);
     EXPECT_EQ(refused.support, Support::Refused);
     EXPECT_THAT(refused.sentence, HasSubstr("cuBLASLt grouped"));
   }
+  const Verdict list =
+      recipe_support(block, GemmBackend::Expertscope, hopper(131000),
+                     {.passes = StepPasses::Forward, .weight_storage = WeightStorage::List});
+  EXPECT_EQ(list.support, Support::Refused);
+  EXPECT_THAT(list.sentence, HasSubstr("one tensor"));
+}
+
+TEST(RecipeSupport, OwnProductsHaveNeitherCublasLtsLimitsNorItsWorkspace) {
+  Recipe wide = recipe(Scaling::Block);
+  wide.activation_format = Fp8Format::E5m2;
+  wide.gradient_format = Fp8Format::E5m2;
+  const auto of = [&](GemmBackend backend) {
+    return recipe_support(wide, backend, hopper(131000), {.passes = StepPasses::ForwardBackward})
+        .support;
+  };
+  EXPECT_EQ(of(GemmBackend::CublasLtGrouped), Support::Refused);
+  EXPECT_EQ(of(GemmBackend::Expertscope), Support::Supported);
+  RunRequest request;
+  request.recipe = recipe(Scaling::Block);
+  request.products.passes = StepPasses::ForwardBackward;
+  request.launch.kind = LaunchKind::GraphReplay;
+  const auto workspace = [&](GemmBackend backend) {
+    request.backend = backend;
+    return workspace_support(WorkspaceStrategy::Shared, request, hopper(130500));
+  };
+  EXPECT_EQ(workspace(GemmBackend::CublasLtGrouped).support, Support::Hazardous);
+  EXPECT_EQ(workspace(GemmBackend::Expertscope).support, Support::Refused);
+  EXPECT_THAT(workspace(GemmBackend::Expertscope).sentence, HasSubstr("no workspace"));
 }
 
 TEST(RecipeSupport, MicroScalingFallsBackToProductsOfDequantizedOperands) {
