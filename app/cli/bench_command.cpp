@@ -52,7 +52,7 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
     if (order.steps.shapes.empty()) return order;
   } else if (options.steps.given()) {
     return wrong_suite(
-        "--presets, --routing and --torch belong to the linear suite and the layer suite",
+        "--presets, --routing, --torch and --deepgemm belong to the linear suite and the layer suite",
         "shapes");
   }
   ENGINE_TRY(engine::validate(order));
@@ -79,7 +79,7 @@ class RowWriter {
     start_ = start;
     // In every row of JSON too, but a user who asked for a peer should not have to look for it.
     if (!start.peer_missing.empty() && json_) {
-      print(stderr, "no torch: {}\n", start.peer_missing);
+      print(stderr, "no peer: {}\n", start.peer_missing);
     }
     if (json_) return;
     print("{:<8}{}\n{}", "date", date_, bench_header(suite_, start_));

@@ -30,17 +30,24 @@ engine::Result<RoutingDistribution> find_routing(const std::string& name) {
                   known ? "" : engine::nearest_name(kRouting, name), fmt::join(rules, ", "))};
 }
 
-constexpr std::size_t kMaxScriptBytes = 100'000;  // Linux limits one argument to 128 KiB
+constexpr std::size_t kMaxScriptBytes = 60'000;  // Linux limits one argument to 128 KiB
 
-/// As an argument, not as a file: the worker may be on another machine.
-engine::Result<std::vector<std::string>> torch_peer(const std::string& python) {
-  const std::string path = assets_folder() + "/bench/torch_peer.py";
-  const engine::Result<std::string> script = engine::read_file(path, kMaxScriptBytes);
-  if (!script.ok() || script.value().empty()) {
-    return engine::Error{engine::ErrorCode::NotFound,
-                         fmt::format("{} cannot be read; it ships with this program", path)};
+/// The text of a peer, which follows that of the protocol. As an argument, not as a file: the
+/// worker may be on another machine.
+engine::Result<std::vector<std::string>> peer_command(const std::string& python,
+                                                      std::string_view peer) {
+  std::string text;
+  for (const std::string_view name : {std::string_view("peer_protocol.py"), peer}) {
+    const std::string path = fmt::format("{}/bench/{}", assets_folder(), name);
+    const engine::Result<std::string> script = engine::read_file(path, kMaxScriptBytes);
+    if (!script.ok() || script.value().empty()) {
+      return engine::Error{engine::ErrorCode::NotFound,
+                           fmt::format("{} cannot be read; it ships with this program", path)};
+    }
+    text += script.value();
+    text += '\n';
   }
-  return std::vector<std::string>{python, "-c", script.value()};
+  return std::vector<std::string>{python, "-c", text};
 }
 
 engine::StepBenchShape shape_of(const engine::ShapePreset& preset) {
@@ -71,6 +78,12 @@ void StepBenchOptions::add_to(CLI::App& command) {
                   "linear, layer: a Python on the worker's machine whose torch is interleaved with "
                   "our steps")
       ->option_text("PYTHON");
+  command
+      .add_option("--deepgemm", deepgemm_,
+                  "linear: a Python on the worker's machine whose torch and DeepGEMM (deep_gemm) "
+                  "are interleaved with our products; CUDA_HOME names its toolkit")
+      ->option_text("PYTHON")
+      ->excludes("--torch");
 }
 
 engine::Result<engine::StepBenchOrder> StepBenchOptions::order(engine::StepKind step) const {
@@ -93,8 +106,15 @@ engine::Result<engine::StepBenchOrder> StepBenchOptions::order(engine::StepKind 
     ENGINE_ASSIGN(const RoutingDistribution routing, find_routing(name));
     order.routings.push_back(routing);
   }
-  if (torch_.empty()) return order;
-  ENGINE_ASSIGN(order.peer, torch_peer(torch_));
+  if (!deepgemm_.empty() && step != engine::StepKind::Linear) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         "--deepgemm is for --suite linear: DeepGEMM has products, no layer"};
+  }
+  if (!torch_.empty()) {
+    ENGINE_ASSIGN(order.peer, peer_command(torch_, "torch_peer.py"));
+  } else if (!deepgemm_.empty()) {
+    ENGINE_ASSIGN(order.peer, peer_command(deepgemm_, "deepgemm_peer.py"));
+  }
   return order;
 }
 

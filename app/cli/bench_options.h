@@ -18,12 +18,15 @@ class StepBenchOptions {
   /// name the preset, the routing or the file.
   engine::Result<engine::StepBenchOrder> order(engine::StepKind step) const;
   /// Whether any of these options was given.
-  bool given() const { return !presets_.empty() || !routings_.empty() || !torch_.empty(); }
+  bool given() const {
+    return !presets_.empty() || !routings_.empty() || !torch_.empty() || !deepgemm_.empty();
+  }
 
  private:
   std::vector<std::string> presets_;
   std::vector<std::string> routings_;
   std::string torch_;
+  std::string deepgemm_;
 };
 
 /// Every preset of this step intended for the device: those of real layers for a GPU, the laptop

@@ -109,7 +109,7 @@ std::string bench_header(engine::BenchSuite suite, const BenchStart& start) {
   if (!start.no_device.empty()) text += fmt::format("{:<8}{}\n", "no GPU", start.no_device);
   if (!start.peer.empty()) text += fmt::format("{:<8}{}, interleaved\n", "peer", start.peer);
   if (!start.peer_missing.empty()) {
-    text += fmt::format("{:<8}no torch: {}\n", "peer", start.peer_missing);
+    text += fmt::format("{:<8}no peer: {}\n", "peer", start.peer_missing);
   }
   text += fmt::format("{:<8}{}\n", "times", start.time_method);
   if (!start.kernels_missing.empty()) {

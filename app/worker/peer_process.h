@@ -1,5 +1,5 @@
 // A program whose steps and products are interleaved with ours in a benchmark of steps. It receives
-// one JSON object per line on its stdin and answers each with one; assets/bench/torch_peer.py
+// one JSON object per line on its stdin and answers each with one; assets/bench/peer_protocol.py
 // documents and implements the protocol. It ends when its stdin does.
 #pragma once
 

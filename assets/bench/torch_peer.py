@@ -1,19 +1,6 @@
 """PyTorch's grouped products and an expert layer made of them, timed on request: the peer of
 `expertscope bench --suite linear` and `--suite layer`.
 
-One JSON object per line on stdin, one on stdout:
-
-    (first)                                              {"name": "torch 2.9.0, CUDA 13.0"}
-    {"open": {"step": "linear", "n": .., "k": ..,        {"cases": [{"name": .., "parts": [..]},
-              "splits": [..]}}                                      {"name": .., "missing": ".."}]}
-    {"open": {"step": "expert-layer", "n": .., "k": .., "splits": [..], "bias": false, "top_k": 8,
-              "activation": {"name": "swiglu", "gated_silu": true, "slope": 1, "limit": null, "up_offset": 0}}}
-    {"time": "torch _grouped_mm", "part": "fprop"}       {"us": 601.3}
-    {"close": true}                                      {}
-
-Every failure is answered {"error": "a sentence"}. A time is measured by CUDA events around one
-call, after one that is not timed. The program ends when its stdin does.
-
 The layer is written as explicit calls: forward, then every gradient by its own formula. That is the
 work autograd would launch, without its bookkeeping. Its parts:
 
@@ -31,23 +18,16 @@ grouped product of torch takes a scale per row, here equal ones, and nothing but
 """
 import os
 import sys
+import types
 
-# This script is passed with -c, which looks for modules in the current folder first. Not with -I: the torch of the
-# Python that the user names may be in a folder from PYTHONPATH or in the user's own site.
-sys.path[:] = [folder for folder in sys.path if folder]
+if "serve" not in globals():  # peer_protocol.py is in front of this text where a benchmark runs it
+    from peer_protocol import find_torch, refusal, sentence, serve
+
 # Few kernels are compiled: the pool of compilers takes longer to start than they do.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
-import json  # noqa: E402
-import types  # noqa: E402
-
 LARGEST_E4M3 = 448.0
 BIAS_ROWS = 16  # rows of ones in the product that sums a bias gradient: the fewest whose stride is aligned
-
-
-def sentence(error):
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-
 
 # ---- Grouped products ----------------------------------------------------------------------------
 
@@ -415,86 +395,11 @@ def layer(torch, shape):
     return cases
 
 
-def refusal(why):
-    def refuse():
-        raise RuntimeError(why)
-    return refuse
-
-
-# ---- Questions and answers -----------------------------------------------------------------------
-
-
-class Peer:
-    def __init__(self, torch):
-        self.torch = torch
-        self.cases = {}
-
-    def open(self, shape):
-        self.close()
-        made = (layer(self.torch, shape) if shape["step"] == "expert-layer" else
-                products(self.torch, shape["n"], shape["k"], shape["splits"]))
-        answer = []
-        for name, calls in made.items():
-            works = {}
-            for part, call in calls.items():
-                try:
-                    call()
-                    self.torch.cuda.synchronize()
-                    works[part] = call
-                except Exception as error:  # this build of torch, or this device, does not have it
-                    answer.append({"name": name, "missing": f"{part}: {sentence(error)}"})
-            self.cases[name] = works
-            if works:
-                answer.append({"name": name, "parts": list(works)})
-        return {"cases": answer}
-
-    def time(self, name, part):
-        call = self.cases[name][part]
-        start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-        call()
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        return {"us": start.elapsed_time(end) * 1e3}
-
-    def close(self):
-        self.cases = {}
-        self.torch.cuda.empty_cache()
-        return {}
-
-    def answer(self, question):
-        if "open" in question:
-            return self.open(question["open"])
-        if "time" in question:
-            return self.time(question["time"], question["part"])
-        return self.close()
-
-
-def say(answer):
-    print(json.dumps(answer), flush=True)
-
-
-def main():
-    try:
-        import torch
-    except ImportError as error:
-        say({"error": f"this Python ({sys.executable}) has no torch: {sentence(error)}"})
-        return
-    try:
-        torch.cuda.init()
-        device = torch.cuda.get_device_name(0)
-    except Exception as error:
-        say({"error": f"torch {torch.__version__} finds no CUDA device: {sentence(error)}"})
-        return
-    say({"name": f"torch {torch.__version__}, CUDA {torch.version.cuda}, on {device}"})
-    peer = Peer(torch)
-    for line in sys.stdin:
-        try:
-            say(peer.answer(json.loads(line)))
-        except Exception as error:
-            say({"error": sentence(error)})
+def cases(torch, shape):
+    if shape["step"] == "expert-layer":
+        return layer(torch, shape)
+    return products(torch, shape["n"], shape["k"], shape["splits"])
 
 
 if __name__ == "__main__":
-    main()
+    serve(find_torch, cases)

@@ -66,7 +66,7 @@ class Bench(CommandLine):
         self.refused(1, "bench", *CPU, "--suite", "attention")
 
 
-# Implements the protocol of assets/bench/torch_peer.py, whatever arguments it is started with.
+# Implements the protocol of assets/bench/peer_protocol.py, whatever arguments it is started with.
 PEER = """#!{python}
 import json, sys
 print(json.dumps({{"name": "peer 1.0"}}), flush=True)
@@ -104,6 +104,31 @@ class Event:
 cuda = types.SimpleNamespace(init=lambda: None, get_device_name=lambda i: "no card", Event=Event,
                              synchronize=lambda: None, empty_cache=lambda: None)
 version = types.SimpleNamespace(cuda="13.0")
+"""
+
+
+# The part of DeepGEMM that the shipped script uses: FP8, without BF16's weight gradients. It looks at what it is given.
+DEEPGEMM = """
+__version__ = "0.2"
+def m_grouped_fp8_gemm_nt_contiguous(a, b, d, experts):
+    assert len(a) == len(b) == 2
+def k_grouped_fp8_gemm_nt_contiguous(a, b, d, rows, counts, c):
+    assert all(count % 128 == 0 for count in rows) and c is d
+def m_grouped_bf16_gemm_nt_contiguous(a, b, d, experts):
+    pass
+def k_grouped_bf16_gemm_tn_contiguous(*a):
+    raise RuntimeError("not on this card")
+"""
+DEEPGEMM_UTILS = """
+def per_token_cast_to_fp8(x, use_ue8m0):
+    assert use_ue8m0 is False
+    return x, x
+per_block_cast_to_fp8 = per_token_cast_to_fp8
+"""
+MORE_TORCH = """
+float32 = None
+Tensor.repeat_interleave = Tensor.flatten = Tensor.contiguous = lambda self, *a: self
+arange = zeros = stack = cat = lambda *a, **k: Tensor()
 """
 
 
@@ -165,15 +190,44 @@ class LinearBench(CommandLine):
             [("torch _scaled_grouped_mm split", None, None, "fprop: no split here"),
              ("torch _scaled_grouped_mm fast", "fprop", 500, None)])
 
+    def test_deepgemm_is_interleaved(self):
+        os.makedirs(self.path("site/deep_gemm"))
+        for name, text in (("torch.py", TORCH + MORE_TORCH), ("deep_gemm/__init__.py", DEEPGEMM),
+                           ("deep_gemm/utils.py", DEEPGEMM_UTILS)):
+            with open(self.path(f"site/{name}"), "w") as file:
+                file.write(text)
+        out = self.ok(*self.SMALL, "--json", "--routing", "uniform,zipf", "--deepgemm", sys.executable,
+                      env={"PYTHONPATH": self.path("site")})
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(rows[0]["peer"], "DeepGEMM 0.2, torch 0.1, CUDA 13.0, on no card")
+        padded = ", experts padded to 128 rows"
+        self.assertCountEqual(
+            [(r["subject"], r.get("part"), r.get("median_us"), r.get("skipped"))
+             for r in rows if "DeepGEMM" in r["subject"] and r["routing"] == "zipf"],
+            [(f"DeepGEMM fp8 block{padded}", part, 500, None) for part in ("fprop", "dgrad", "wgrad")] +
+            [(f"DeepGEMM bf16{padded}", part, 500, None) for part in ("fprop", "dgrad")] +
+            [(f"DeepGEMM bf16{padded}", None, None, "wgrad: not on this card")])
+
+    def test_missing_deepgemm_is_reported(self):
+        with open(self.path("torch.py"), "w") as file:
+            file.write(TORCH)
+        table = self.ok(*self.SMALL, "--routing", "uniform", "--deepgemm", sys.executable,
+                        env={"PYTHONPATH": self.path("")})
+        self.assertRegex(table, "no peer: this Python has no DeepGEMM that loads: .*deep_gemm")
+        self.assertIn("fp8-block", table)
+        self.assertIn("--torch", self.refused(1, *self.SMALL, "--torch", "python3", "--deepgemm", "python3"))
+        self.assertIn("--suite linear", self.refused(1, "bench", "--suite", "layer", *CPU, "--presets", "laptop layer",
+                                                     "--deepgemm", "python3"))
+
     def test_missing_torch_is_reported(self):
         table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", "/nowhere/python")
-        self.assertRegex(table, "no torch: .*/nowhere/python")
+        self.assertRegex(table, "no peer: .*/nowhere/python")
         # -I -S, for a Python without packages, whatever is installed.
         with open(self.path("bare"), "w") as file:
             file.write(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
         os.chmod(self.path("bare"), 0o755)
         table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", self.path("bare"))
-        self.assertRegex(table, "no torch: this Python .* has no torch")
+        self.assertRegex(table, "no peer: this Python .* has no torch")
         self.assertIn("fp8-block", table)
 
     def test_mistakes_are_named(self):
@@ -279,9 +333,38 @@ class LayerBench(CommandLine):
         self.assertEqual(parts, {"torch bf16, eager": ["forward step", "step", "permutation", "step from tokens"],
                                  "torch fp8 split, eager": quantized, "torch fp8 fast, eager": quantized})
 
+    def test_deepgemm_is_interleaved(self):
+        os.makedirs(self.path("site/deep_gemm"))
+        for name, text in (("torch.py", TORCH + MORE_TORCH), ("deep_gemm/__init__.py", DEEPGEMM),
+                           ("deep_gemm/utils.py", DEEPGEMM_UTILS)):
+            with open(self.path(f"site/{name}"), "w") as file:
+                file.write(text)
+        out = self.ok(*self.SMALL, "--json", "--routing", "uniform,zipf", "--deepgemm", sys.executable,
+                      env={"PYTHONPATH": self.path("site")})
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(rows[0]["peer"], "DeepGEMM 0.2, torch 0.1, CUDA 13.0, on no card")
+        padded = ", experts padded to 128 rows"
+        self.assertEqual(
+            [(r["subject"], r.get("part"), r.get("median_us"), r.get("skipped"))
+             for r in rows if "DeepGEMM" in r["subject"] and r["routing"] == "zipf"],
+            [(f"DeepGEMM fp8 block{padded}", part, 500, None) for part in ("fprop", "dgrad", "wgrad")] +
+            [(f"DeepGEMM bf16{padded}", part, 500, None) for part in ("fprop", "dgrad")] +
+            [(f"DeepGEMM bf16{padded}", None, None, "wgrad: not on this card")])
+
+    def test_missing_deepgemm_is_reported(self):
+        with open(self.path("torch.py"), "w") as file:
+            file.write(TORCH)
+        table = self.ok(*self.SMALL, "--routing", "uniform", "--deepgemm", sys.executable,
+                        env={"PYTHONPATH": self.path("")})
+        self.assertRegex(table, "no peer: this Python has no DeepGEMM that loads: .*deep_gemm")
+        self.assertIn("fp8-block", table)
+        self.assertIn("--torch", self.refused(1, *self.SMALL, "--torch", "python3", "--deepgemm", "python3"))
+        self.assertIn("--suite linear", self.refused(1, "bench", "--suite", "layer", *CPU, "--presets", "laptop layer",
+                                                     "--deepgemm", "python3"))
+
     def test_missing_torch_is_reported(self):
         table = self.ok(*self.SMALL, "--torch", "/nowhere/python")
-        self.assertRegex(table, "no torch: .*/nowhere/python")
+        self.assertRegex(table, "no peer: .*/nowhere/python")
         self.assertIn("fp8-block", table)
 
     def test_mistakes_are_named(self):

@@ -15,6 +15,9 @@ ASSETS, SUPPORT = sys.argv.pop(1), sys.argv.pop(1)
 sys.path.insert(0, SUPPORT + "/numpy_torch")
 import torch  # noqa: E402  the one on numpy
 
+sys.path.insert(0, ASSETS + "/bench")
+import peer_protocol  # noqa: E402
+
 spec = importlib.util.spec_from_file_location("torch_peer", ASSETS + "/bench/torch_peer.py")
 peer = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(peer)
@@ -123,7 +126,7 @@ class Layer(unittest.TestCase):
 
 class Answers(unittest.TestCase):
     def open(self, **changes):
-        return peer.Peer(torch).open({**SHAPE, "bias": False, "activation": SWIGLU, **changes})["cases"]
+        return peer_protocol.Peer(torch, peer.cases).open({**SHAPE, "bias": False, "activation": SWIGLU, **changes})["cases"]
 
     def test_a_layer_has_its_parts_and_says_how_it_runs(self):
         cases = {one["name"]: one["parts"] for one in self.open()}
