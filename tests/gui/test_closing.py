@@ -203,7 +203,7 @@ def test_quit_in_the_palette_ends_a_recording_that_is_on(open_window):
     window.click("top.record")
     window.wait("recording", lambda m: m["state"]["recording"])
     recording = pathlib.Path(window.map()["state"]["recording_path"])
-    begin_long_run(window)
+    run_once_more(window)
     quit_in_palette(window)
     assert ended(window) == 0
     with sqlite3.connect(f"file:{recording}?mode=ro", uri=True) as file:
