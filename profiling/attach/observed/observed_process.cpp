@@ -133,6 +133,10 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_communicator_captured(frame);
     case spool::Kind::CommunicatorEnded:
       return take_communicator_ended(frame);
+    case spool::Kind::EagerLaunch:
+      return take_eager_launch(frame);
+    case spool::Kind::Body:
+      return take_body(frame);
   }
 }
 

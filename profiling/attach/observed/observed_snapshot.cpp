@@ -21,6 +21,7 @@ Snapshot ObservedProcess::snapshot() const {
   made.ledger = ledger_;
   made.ledger_clock = clock_;
   made.ended = ended_;
+  made.eager = eager_;
   for (const auto& [number, graph] : graphs_) {
     if (graph.complete) made.graphs.push_back(graph.graph);
   }

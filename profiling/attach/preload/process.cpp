@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "profiling/attach/preload/conditional_nodes.h"
+#include "profiling/attach/preload/eager_launches.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
@@ -196,6 +198,8 @@ int collect(dl_phdr_info* library, std::size_t, void* data) {
 
 void child_after_fork() {
   forget_spool();
+  drop_eager_launches_of_parent();
+  unlock_conditionals_of_parent();
   // CUDA does not work in a forked child unless that child initializes it itself; then it gets a
   // spool of its own.
   for (std::atomic<std::uint64_t>& path : g_noted) path.store(0, std::memory_order_relaxed);
