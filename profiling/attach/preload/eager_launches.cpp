@@ -175,8 +175,10 @@ void write_eager_launches(std::uint64_t function) {
   if (kernel == nullptr) return;
   const Hold hold(*kernel, function);
   if (!hold) return;
+  // The oldest one first: once there is no room, that is the one to be replaced next.
   for (std::uint32_t i = 0; i < kernel->images && kernel->frames < kMostWritten; ++i) {
-    Image& image = kernel->image[i];
+    const std::uint32_t place = (kernel->next + i) % kernel->images;
+    Image& image = kernel->image[place];
     if (image.written) continue;
     Frame<spool::EagerLaunch> frame(kernel->bytes);
     if (!frame) return;
@@ -189,7 +191,7 @@ void write_eager_launches(std::uint64_t function) {
     frame->block = image.shape.block;
     frame->shared_bytes = image.shape.shared_bytes;
     frame->argument_bytes = kernel->bytes;
-    frame.append(kernel->arguments + std::size_t{i} * kernel->bytes, kernel->bytes);
+    frame.append(kernel->arguments + std::size_t{place} * kernel->bytes, kernel->bytes);
   }
 }
 

@@ -130,7 +130,8 @@ class FrozenSearch {
  public:
   explicit FrozenSearch(const RuleContext& context) : context_(context) {
     for (const EagerLaunch& launch : context.snapshot.eager) eager_[launch.code].push_back(&launch);
-    for (auto& [code, launches] : eager_) std::ranges::sort(launches, {}, &EagerLaunch::first_seen);
+    for (auto& [code, launches] : eager_)
+      std::ranges::stable_sort(launches, {}, &EagerLaunch::first_seen);
     for (int g = 0; g < context.graphs(); ++g) {
       if (context.graph(g).variant_of >= 0) continue;
       for (int n = 0; n < static_cast<int>(context.graph(g).nodes.size()); ++n) {
@@ -168,7 +169,7 @@ class FrozenSearch {
     const KernelNode& kernel = kernel_at(node);
     std::map<Memory, std::vector<const EagerLaunch*>> launches;
     for (const EagerLaunch* launch : eager_.at(code)) {
-      if (launch->first_seen >= context_.graph(node.graph).capture_began ||
+      if (launch->first_seen > context_.graph(node.graph).capture_began ||
           !same_shape(kernel, *launch))
         continue;
       KernelNode eager;
