@@ -99,6 +99,22 @@ class Attach(unittest.TestCase):
                 self.setUp()
                 self.assertEqual(self.findings(scenario, expect=0), [])
 
+    def test_memory_nodes_and_the_bodies_of_conditional_nodes(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                finding, = self.findings("used-after-free-node", way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("used-after-free-node", "likely"))
+                self.assertEqual(finding["nodes"], [[0, 2], [0, 3]])
+                self.setUp()
+                finding, = self.findings("freed-under-a-body", way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("freed-memory", "likely"))
+                self.assertEqual(finding["nodes"], [[0, 2], [0, 3]])  # the memsets of both bodies
+        for scenario in ["memory-nodes", "branch"]:
+            with self.subTest(scenario=scenario):
+                self.setUp()
+                self.assertEqual(self.findings(scenario, expect=0), [])
+
     def test_launches_are_recorded_only_for_captured_kernels(self):
         self.findings("frozen-split-count")
         spool, = pathlib.Path(self.folder.name).iterdir()

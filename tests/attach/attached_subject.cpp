@@ -7,83 +7,17 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/attach/communicator_calls.h"
-#include "tests/attach/driver_calls.h"
+#include "tests/attach/node_scenarios.h"
+#include "tests/attach/subject_program.h"
 
 namespace {
-
-constexpr const char* kModule =
-    "scale:8,8,4;add:8,8,8;packed:40;spin:8;dropout:8,8,4,8;attend:8,8,4;dropout_seed_at:8,8,8";
-
-class Program {
- public:
-  explicit Program(const std::string& way) : cu(driver_calls(way)) {
-    check(cu.init(0), "cuInit");
-    check(cu.module_load(&module, kModule), "cuModuleLoadData");
-    check(cu.stream_create(&stream, 0), "cuStreamCreate");
-    x = memory();
-    y = memory();
-  }
-
-  CUdeviceptr memory() {
-    CUdeviceptr address = 0;
-    check(cu.mem_alloc(&address, 1 << 20), "cuMemAlloc");
-    return address;
-  }
-
-  void scale(CUdeviceptr to, CUdeviceptr from) {
-    CUfunction function = nullptr;
-    check(cu.module_function(&function, module, "scale"), "cuModuleGetFunction");
-    float factor = 2;
-    std::array<void*, 3> arguments = {&to, &from, &factor};
-    check(cu.launch_kernel(function, 4, 1, 1, 128, 1, 1, 0, stream, arguments.data(), nullptr),
-          "cuLaunchKernel");
-  }
-
-  CUgraph captured(const std::function<void()>& work,
-                   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL) {
-    check(cu.begin_capture(stream, mode), "cuStreamBeginCapture");
-    work();
-    CUgraph graph = nullptr;
-    check(cu.end_capture(stream, &graph), "cuStreamEndCapture");
-    return graph;
-  }
-
-  CUgraphExec instantiated(CUgraph graph) {
-    CUgraphExec exec = nullptr;
-    check(cu.instantiate(&exec, graph, 0), "cuGraphInstantiateWithFlags");
-    return exec;
-  }
-
-  void launch(CUgraphExec exec, int times = 1) {
-    for (int i = 0; i < times; ++i) check(cu.launch(exec, stream), "cuGraphLaunch");
-    check(cu.stream_synchronize(stream), "cuStreamSynchronize");
-    check(cu.context_synchronize(nullptr), "cuCtxSynchronize");
-  }
-
-  CUgraphExec step(CUdeviceptr scratch) {
-    return instantiated(captured([&] {
-      check(cu.memset_async(scratch, 0, 64, stream), "cuMemsetD8Async");
-      scale(scratch, x);
-      scale(y, scratch);
-    }));
-  }
-
-  DriverCalls cu;
-  CUmodule module = nullptr;
-  CUstream stream = nullptr;
-  CUdeviceptr x = 0;
-  CUdeviceptr y = 0;
-};
 
 void healthy(Program& program) {
   const CUdeviceptr scratch = program.memory();
@@ -270,107 +204,6 @@ void hangs(Program& program) {
   program.launch(spinning);
 }
 
-// ---- Values passed by value --------------------------------------------------------------------
-
-CUfunction function_of(Program& program, const char* name) {
-  CUfunction function = nullptr;
-  check(program.cu.module_function(&function, program.module, name), "cuModuleGetFunction");
-  return function;
-}
-
-void start(Program& program, const char* name, std::span<void*> arguments, unsigned blocks = 4) {
-  check(program.cu.launch_kernel(function_of(program, name), blocks, 1, 1, 128, 1, 1, 0,
-                                 program.stream, arguments.data(), nullptr),
-        "cuLaunchKernel");
-}
-
-void dropout(Program& program, CUdeviceptr to, CUdeviceptr from, std::uint64_t seed) {
-  float rate = 0.1F;
-  std::array<void*, 4> arguments = {&to, &from, &rate, &seed};
-  start(program, "dropout", arguments);
-}
-
-/// Warm-up draws with the seeds from 41 on; the capture keeps the next one.
-CUgraph with_seed(Program& program) {
-  std::uint64_t seed = 41;
-  for (int step = 0; step < 3; ++step) dropout(program, program.y, program.x, seed++);
-  return program.captured([&] { dropout(program, program.y, program.x, seed); });
-}
-
-void frozen_seed(Program& program) { program.launch(program.instantiated(with_seed(program)), 3); }
-
-/// The kernel reads the seed from memory, whose address is the same in every launch.
-void seed_in_memory(Program& program) {
-  CUdeviceptr seed = program.memory();
-  const auto draw = [&] {
-    std::array<void*, 3> arguments = {&program.y, &program.x, &seed};
-    start(program, "dropout_seed_at", arguments);
-  };
-  for (int step = 0; step < 3; ++step) draw();
-  program.launch(program.instantiated(program.captured(draw)), 3);
-}
-
-/// The program gives the node another seed before each replay.
-void seed_updated(Program& program) {
-  CUgraph graph = with_seed(program);
-  CUgraphExec exec = program.instantiated(graph);
-  std::size_t count = 1;
-  CUgraphNode node = nullptr;
-  check(program.cu.get_nodes(graph, &node, &count), "cuGraphGetNodes");
-  for (std::uint64_t seed = 45; seed < 48; ++seed) {
-    float rate = 0.1F;
-    std::array<void*, 4> arguments = {&program.y, &program.x, &rate, &seed};
-    CUDA_KERNEL_NODE_PARAMS parameters{};
-    parameters.func = function_of(program, "dropout");
-    parameters.gridDimX = 4;
-    parameters.gridDimY = parameters.gridDimZ = 1;
-    parameters.blockDimX = 128;
-    parameters.blockDimY = parameters.blockDimZ = 1;
-    parameters.kernelParams = arguments.data();
-    check(program.cu.set_kernel(exec, node, &parameters), "cuGraphExecKernelNodeSetParams");
-    program.launch(exec);
-  }
-}
-
-/// A graph for one launch each: every seed is used once.
-void captured_for_each_seed(Program& program) {
-  for (std::uint64_t seed = 41; seed < 44; ++seed) {
-    dropout(program, program.y, program.x, seed);
-    program.launch(program.instantiated(
-        program.captured([&] { dropout(program, program.y, program.x, seed); })));
-  }
-}
-
-/// The number of splits follows the length of the sequence, and stays where the capture found it.
-void frozen_split_count(Program& program) {
-  const auto attend = [&](int splits) {
-    std::array<void*, 3> arguments = {&program.y, &program.x, &splits};
-    start(program, "attend", arguments);
-  };
-  for (const int splits : {1, 1, 2, 2, 3, 3}) attend(splits);
-  program.launch(program.instantiated(program.captured([&] { attend(3); })), 2);
-}
-
-/// The same kernel with several constants on the same memory, with other sizes, and on other
-/// memory: none of them changes from step to step.
-void constants_of_places(Program& program) {
-  const CUdeviceptr other = program.memory();
-  const auto step = [&] {
-    for (const std::uint64_t salt : {7, 8, 9}) dropout(program, program.y, program.x, salt);
-    dropout(program, other, program.x, 10);
-  };
-  float rate = 0.1F;
-  for (std::uint64_t size = 1; size < 4; ++size) {  // other grids
-    std::array<void*, 4> arguments = {&program.y, &program.x, &rate, &size};
-    start(program, "dropout", arguments, static_cast<unsigned>(size));
-  }
-  for (std::uint64_t once = 20; once < 23; ++once)  // once on each piece of memory
-    dropout(program, program.memory(), program.x, once);
-  step();
-  step();
-  program.launch(program.instantiated(program.captured(step)), 2);
-}
-
 // ---- Communicators -----------------------------------------------------------------------------
 
 ncclComm_t communicator(const CommunicatorCalls& nccl) {
@@ -507,6 +340,10 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"node-changed", node_changed},
     {"forked", forked},
     {"hangs", hangs},
+    {"used-after-free-node", used_after_free_node},
+    {"memory-nodes", memory_nodes},
+    {"freed-under-a-body", freed_under_a_body},
+    {"branch", branch},
     {"frozen-seed", frozen_seed},
     {"seed-in-memory", seed_in_memory},
     {"seed-updated", seed_updated},

@@ -164,10 +164,9 @@ void ObservedProcess::fill_node(const spool::Node& from, std::span<const std::by
       to.parameters = MemFreeNode{.address = from.memory.address};
       return;
     case NodeType::Conditional:
-      if (from.conditional.kind > static_cast<std::uint32_t>(ConditionalNode::Kind::Switch)) return;
-      to.parameters =
-          ConditionalNode{.kind = static_cast<ConditionalNode::Kind>(from.conditional.kind),
-                          .bodies = from.conditional.bodies};
+      if (from.conditional.kind > static_cast<std::uint32_t>(Condition::Switch)) return;
+      to.parameters = ConditionalNode{.condition = static_cast<Condition>(from.conditional.kind),
+                                      .bodies = from.conditional.bodies};
       return;
     default:
       return;

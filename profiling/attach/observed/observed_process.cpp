@@ -167,7 +167,12 @@ void ObservedProcess::take_process(const SpoolFrame& frame) {
 
 void ObservedProcess::take_driver(const SpoolFrame& frame) {
   spool::Driver driver{};
-  if (frame.read(driver)) driver_ = frame.text_after(sizeof driver, 0, driver.release_bytes);
+  if (!frame.read(driver)) return;
+  driver_ = frame.text_after(sizeof driver, 0, driver.release_bytes);
+  if (driver.cuda_version > 0) {
+    cuda_version_ =
+        fmt::format("{}.{}", driver.cuda_version / 1000, driver.cuda_version % 1000 / 10);
+  }
 }
 
 void ObservedProcess::take_device(const SpoolFrame& frame) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,9 @@ struct ObservedLibrary {
   std::string path;
   std::string version;  // empty = it reports none
 };
+
+/// By the name that facts about it have; none without a version, or for another library.
+std::optional<LoadedLibrary> known_library(const ObservedLibrary& library);
 
 /// "graph 3": the name of an instantiated graph, by its number.
 std::string graph_name(std::uint64_t number);
@@ -122,6 +126,7 @@ class ObservedProcess {
   std::string pci_bus_id_;
   std::string compute_capability_;
   std::string driver_;
+  std::string cuda_version_;  // that the driver supports, "13.0"; empty = not known
   std::vector<ObservedLibrary> libraries_;
   std::unordered_map<std::uint32_t, std::string> threads_;
 

@@ -176,18 +176,19 @@ struct MemFreeNode {
   }
 };
 
+enum class Condition : std::uint8_t { If, While, Switch };
+constexpr auto enum_names(Condition) {
+  return std::to_array<std::string_view>({"if", "while", "switch"});
+}
+
 /// The nodes of its bodies have it as their parent (SnapshotNode::body).
 struct ConditionalNode {
-  enum class Kind : std::uint8_t { If, While, Switch };
-  friend constexpr auto enum_names(Kind) {
-    return std::to_array<std::string_view>({"if", "while", "switch"});
-  }
-  Kind kind = Kind::If;
+  Condition condition = Condition::If;
   std::uint32_t bodies = 0;
   bool operator==(const ConditionalNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&ConditionalNode::kind, &ConditionalNode::bodies>();
+    return engine::fields<&ConditionalNode::condition, &ConditionalNode::bodies>();
   }
 };
 

@@ -36,7 +36,7 @@ std::string wrong_parameters(const NodeParameters& parameters) {
     if (!known(copy->source_space) || !known(copy->target_space))
       return "its memory space is unknown";
   } else if (const auto* conditional = std::get_if<ConditionalNode>(&parameters)) {
-    if (!known(conditional->kind)) return "its kind of condition is unknown";
+    if (!known(conditional->condition)) return "its kind of condition is unknown";
   }
   return {};
 }

@@ -166,6 +166,17 @@ constexpr RuleFix kFixes[] = {
      "# A generator of your own: graph.register_generator_state(generator)",
      "# Random states that layers use belong to the graph's: register each tracked generator\n"
      "module = te.make_graphed_callables(module, (x,))   # states of the tracker are registered"},
+    {"used-after-free-node",
+     "Free memory in a graph after everything that uses it: enqueue the free behind the last use, "
+     "and join side streams before it.",
+     "kernel<<<grid, block, 0, side>>>(scratch);\n"
+     "cudaEventRecord(done, side);\n"
+     "cudaStreamWaitEvent(stream, done);           // before the free\n"
+     "cudaFreeAsync(scratch, stream);",
+     "scratch.record_stream(side)                  # or: "
+     "torch.cuda.current_stream().wait_stream(side)\n"
+     "del scratch",
+     "# The same as for PyTorch: what a side stream uses must be joined before it is freed."},
     {"unreset-counter",
      "Clear the counter inside the graph before the kernels that use it, or let the last block "
      "reset it.",

@@ -107,6 +107,7 @@ void find_baked_values(RuleContext& context, std::vector<Finding>& findings);
 void find_frozen_values(RuleContext& context, std::vector<Finding>& findings);
 void find_unreset_counters(RuleContext& context, std::vector<Finding>& findings);
 void find_unfreed_allocations(RuleContext& context, std::vector<Finding>& findings);
+void find_uses_after_free_nodes(RuleContext& context, std::vector<Finding>& findings);
 void find_unwaited_edges(RuleContext& context, std::vector<Finding>& findings);
 void find_unordered_accesses(RuleContext& context, std::vector<Finding>& findings);
 void find_capture_mistakes(RuleContext& context, std::vector<Finding>& findings);
