@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 }  // namespace
 
 engine::Result<std::vector<profiling::LibraryFact>> shipped_facts() {
-  return profiling::load_library_facts(assets_folder() + "/facts/cublaslt.json");
+  return profiling::load_library_facts(assets_folder() + "/facts/libraries.json");
 }
 
 std::string fetched_library(const std::string& version) {

@@ -17,6 +17,7 @@ profiling::DoctorReport report_by_rules(profiling::Snapshot snapshot,
   report.snapshot = std::move(snapshot);
   report.findings = profiling::diagnose(report.snapshot, facts);
   report.conclusion = conclusion_of(report);
+  report.known = profiling::known_of_libraries(report.snapshot, facts);
   return report;
 }
 

@@ -217,6 +217,10 @@ Document report_document(const DoctorReport& report) {
   add_subject(report.snapshot, document);
   document.paragraph(smallest_cure_text(report));
   document.paragraph(marker_cost_text(report));
+  if (!report.known.empty()) {
+    document.heading(2, "Known about the loaded libraries");
+    document.list(report.known);
+  }
   document.heading(2, "Findings");
   if (report.findings.empty()) document.paragraph("None.");
   for (std::size_t i = 0; i < report.findings.size(); ++i) add_finding(report, i + 1, document);

@@ -82,6 +82,48 @@ class Attach(unittest.TestCase):
                 self.setUp()
                 self.assertEqual(self.findings(scenario, expect=0), [])
 
+    def test_a_value_that_changed_until_it_was_captured(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                finding, = self.findings("frozen-seed", way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("frozen-value", "possible"))
+                self.assertIn("(dropout) uses 44 as parameter 3 (argument byte 24)", finding["title"])
+                self.assertIn("had 41, 42, 43.", finding["evidence"][0])
+        self.setUp()
+        finding, = self.findings("frozen-split-count")
+        self.assertIn("(attend) uses 3 as parameter 2 (argument byte 16)", finding["title"])
+        self.assertIn("had 1, 2, 3.", finding["evidence"][0])
+        for scenario in ["seed-in-memory", "seed-updated", "captured-for-each-seed", "constants-of-places"]:
+            with self.subTest(scenario=scenario):
+                self.setUp()
+                self.assertEqual(self.findings(scenario, expect=0), [])
+
+    def test_memory_nodes_and_the_bodies_of_conditional_nodes(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                finding, = self.findings("used-after-free-node", way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("used-after-free-node", "likely"))
+                self.assertEqual(finding["nodes"], [[0, 2], [0, 3]])
+                self.setUp()
+                finding, = self.findings("freed-under-a-body", way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("freed-memory", "likely"))
+                self.assertEqual(finding["nodes"], [[0, 2], [0, 3]])  # the memsets of both bodies
+        for scenario in ["memory-nodes", "branch"]:
+            with self.subTest(scenario=scenario):
+                self.setUp()
+                self.assertEqual(self.findings(scenario, expect=0), [])
+
+    def test_launches_are_recorded_only_for_captured_kernels(self):
+        self.findings("frozen-split-count")
+        spool, = pathlib.Path(self.folder.name).iterdir()
+        self.assertEqual(frame_kinds(spool).count(24), 3)  # Kind::EagerLaunch: six launches, three different
+        self.setUp()
+        self.findings("constants-of-places", expect=0)
+        spool, = pathlib.Path(self.folder.name).iterdir()
+        self.assertEqual(frame_kinds(spool).count(24), 10)
+
     def test_a_communicator_destroyed_under_a_graph(self):
         for way, scenario in [("linked", "comm-destroyed"), ("getproc", "comm-destroyed"), ("getproc", "comm-of-extension"),
                               ("linked", "comm-of-extension")]:

@@ -8,79 +8,16 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/attach/communicator_calls.h"
-#include "tests/attach/driver_calls.h"
+#include "tests/attach/node_scenarios.h"
+#include "tests/attach/subject_program.h"
 
 namespace {
-
-constexpr const char* kModule = "scale:8,8,4;add:8,8,8;packed:40;spin:8";
-
-class Program {
- public:
-  explicit Program(const std::string& way) : cu(driver_calls(way)) {
-    check(cu.init(0), "cuInit");
-    check(cu.module_load(&module, kModule), "cuModuleLoadData");
-    check(cu.stream_create(&stream, 0), "cuStreamCreate");
-    x = memory();
-    y = memory();
-  }
-
-  CUdeviceptr memory() {
-    CUdeviceptr address = 0;
-    check(cu.mem_alloc(&address, 1 << 20), "cuMemAlloc");
-    return address;
-  }
-
-  void scale(CUdeviceptr to, CUdeviceptr from) {
-    CUfunction function = nullptr;
-    check(cu.module_function(&function, module, "scale"), "cuModuleGetFunction");
-    float factor = 2;
-    std::array<void*, 3> arguments = {&to, &from, &factor};
-    check(cu.launch_kernel(function, 4, 1, 1, 128, 1, 1, 0, stream, arguments.data(), nullptr),
-          "cuLaunchKernel");
-  }
-
-  CUgraph captured(const std::function<void()>& work,
-                   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL) {
-    check(cu.begin_capture(stream, mode), "cuStreamBeginCapture");
-    work();
-    CUgraph graph = nullptr;
-    check(cu.end_capture(stream, &graph), "cuStreamEndCapture");
-    return graph;
-  }
-
-  CUgraphExec instantiated(CUgraph graph) {
-    CUgraphExec exec = nullptr;
-    check(cu.instantiate(&exec, graph, 0), "cuGraphInstantiateWithFlags");
-    return exec;
-  }
-
-  void launch(CUgraphExec exec, int times = 1) {
-    for (int i = 0; i < times; ++i) check(cu.launch(exec, stream), "cuGraphLaunch");
-    check(cu.stream_synchronize(stream), "cuStreamSynchronize");
-    check(cu.context_synchronize(nullptr), "cuCtxSynchronize");
-  }
-
-  CUgraphExec step(CUdeviceptr scratch) {
-    return instantiated(captured([&] {
-      check(cu.memset_async(scratch, 0, 64, stream), "cuMemsetD8Async");
-      scale(scratch, x);
-      scale(y, scratch);
-    }));
-  }
-
-  DriverCalls cu;
-  CUmodule module = nullptr;
-  CUstream stream = nullptr;
-  CUdeviceptr x = 0;
-  CUdeviceptr y = 0;
-};
 
 void healthy(Program& program) {
   const CUdeviceptr scratch = program.memory();
@@ -403,6 +340,16 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"node-changed", node_changed},
     {"forked", forked},
     {"hangs", hangs},
+    {"used-after-free-node", used_after_free_node},
+    {"memory-nodes", memory_nodes},
+    {"freed-under-a-body", freed_under_a_body},
+    {"branch", branch},
+    {"frozen-seed", frozen_seed},
+    {"seed-in-memory", seed_in_memory},
+    {"seed-updated", seed_updated},
+    {"captured-for-each-seed", captured_for_each_seed},
+    {"frozen-split-count", frozen_split_count},
+    {"constants-of-places", constants_of_places},
     {"comm-destroyed", comm_destroyed},
     {"comm-of-extension", comm_of_extension},
     {"comm-inside-extension", comm_inside_extension},

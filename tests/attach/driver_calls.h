@@ -35,6 +35,8 @@ struct DriverCalls {
   decltype(&::cuGraphExecDestroy) destroy = nullptr;
   decltype(&::cuGraphExecUpdate) update = nullptr;
   decltype(&::cuGraphExecKernelNodeSetParams) set_kernel = nullptr;
+  decltype(&::cuGraphAddNode) add_node = nullptr;
+  decltype(&::cuGraphAddMemsetNode) add_memset = nullptr;
 };
 
 [[noreturn]] inline void fail(const std::string& what) {
@@ -71,7 +73,9 @@ inline DriverCalls driver_calls(const std::string&) {
           cuGraphLaunch,
           cuGraphExecDestroy,
           cuGraphExecUpdate,
-          cuGraphExecKernelNodeSetParams};
+          cuGraphExecKernelNodeSetParams,
+          cuGraphAddNode,
+          cuGraphAddMemsetNode};
 }
 #else
 /// `way`: "dlsym", "getproc" or "getproc-per-thread".
@@ -123,6 +127,8 @@ inline DriverCalls driver_calls(const std::string& way) {
   find(calls.update, "cuGraphExecUpdate", "cuGraphExecUpdate_v2", 12000);
   find(calls.set_kernel, "cuGraphExecKernelNodeSetParams", "cuGraphExecKernelNodeSetParams_v2",
        12000);
+  find(calls.add_node, "cuGraphAddNode", "cuGraphAddNode_v2", 12030);
+  find(calls.add_memset, "cuGraphAddMemsetNode", "cuGraphAddMemsetNode", 10000);
   return calls;
 }
 #endif

@@ -32,6 +32,11 @@ struct CUgraphNode_st {
   std::vector<void*> pointers;
   CUDA_MEMSET_NODE_PARAMS_v1 memset{};
   CUDA_MEMCPY3D_v2 memcpy{};
+  CUdeviceptr address = 0;  // that it allocates or frees
+  std::size_t bytes = 0;
+  CUgraphConditionalNodeType condition = CU_GRAPH_COND_TYPE_IF;
+  std::vector<std::unique_ptr<CUgraph_st>> bodies;
+  std::vector<CUgraph> body_handles;
 };
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
@@ -157,16 +162,24 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   g_memory.erase(block);
   return CUDA_SUCCESS;
 }
-CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream) {
+CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   const std::lock_guard lock(g_mutex);
   *address = take(bytes);
+  if (!captured(stream)) return CUDA_SUCCESS;
+  CUgraphNode node = add_node(stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+  node->address = *address;
+  node->bytes = bytes;
   return CUDA_SUCCESS;
 }
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr* address, size_t bytes, CUstream stream) {
   return cuMemAllocAsync(address, bytes, stream);
 }
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream) {
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   const std::lock_guard lock(g_mutex);
+  if (captured(stream)) {
+    add_node(stream, CU_GRAPH_NODE_TYPE_MEM_FREE)->address = address;
+    return CUDA_SUCCESS;
+  }
   const auto block = g_memory.find(address);
   if (block == g_memory.end()) return CUDA_ERROR_INVALID_VALUE;
   g_free.emplace_back(*block);
@@ -403,10 +416,46 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D_v2* paramete
   *parameters = node->memcpy;
   return CUDA_SUCCESS;
 }
-CUresult cuGraphMemAllocNodeGetParams(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS_v1*) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS_v1* parameters) {
+  parameters->dptr = node->address;
+  parameters->bytesize = node->bytes;
+  return CUDA_SUCCESS;
 }
-CUresult cuGraphMemFreeNodeGetParams(CUgraphNode, CUdeviceptr*) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
+  *address = node->address;
+  return CUDA_SUCCESS;
+}
+/// Conditional nodes only. As in drivers before 13.2, nothing tells the bodies later.
+CUresult cuGraphAddNode_v2(CUgraphNode* made, CUgraph graph, const CUgraphNode* dependencies,
+                           const CUgraphEdgeData*, size_t count, CUgraphNodeParams* parameters) {
+  if (parameters->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return CUDA_ERROR_NOT_SUPPORTED;
+  const std::lock_guard lock(g_mutex);
+  auto node = std::make_unique<CUgraphNode_st>();
+  node->type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  node->condition = parameters->conditional.type;
+  for (unsigned body = 0; body < parameters->conditional.size; ++body) {
+    node->bodies.push_back(std::make_unique<CUgraph_st>());
+    node->body_handles.push_back(node->bodies.back().get());
+  }
+  parameters->conditional.phGraph_out = node->body_handles.data();
+  for (std::size_t d = 0; d < count; ++d) graph->edges.emplace_back(dependencies[d], node.get());
+  *made = node.get();
+  graph->nodes.push_back(std::move(node));
+  return CUDA_SUCCESS;
+}
+/// Bodies are filled by hand here, with memsets.
+CUresult cuGraphAddMemsetNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* dependencies,
+                              size_t count, const CUDA_MEMSET_NODE_PARAMS_v1* parameters,
+                              CUcontext) {
+  const std::lock_guard lock(g_mutex);
+  auto node = std::make_unique<CUgraphNode_st>();
+  node->type = CU_GRAPH_NODE_TYPE_MEMSET;
+  node->memset = *parameters;
+  for (std::size_t d = 0; d < count; ++d) graph->edges.emplace_back(dependencies[d], node.get());
+  *made = node.get();
+  graph->nodes.push_back(std::move(node));
+  return CUDA_SUCCESS;
+}
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
   *exec = new CUgraphExec_st;
@@ -486,6 +535,8 @@ const Symbol kSymbols[] = {
     SYMBOL("cuGraphInstantiate", 11000, cuGraphInstantiate_v2),
     SYMBOL("cuGraphInstantiateWithFlags", 11040, cuGraphInstantiateWithFlags),
     SYMBOL("cuGraphGetNodes", 10000, cuGraphGetNodes),
+    SYMBOL("cuGraphAddNode", 12030, cuGraphAddNode_v2),
+    SYMBOL("cuGraphAddMemsetNode", 10000, cuGraphAddMemsetNode),
     SYMBOL("cuGraphLaunch", 10000, cuGraphLaunch),
     PER_THREAD("cuGraphLaunch", 10000, cuGraphLaunch_ptsz),
     SYMBOL("cuGraphExecDestroy", 10000, cuGraphExecDestroy),

@@ -195,3 +195,16 @@ def test_quit_in_the_palette_asks_about_results_while_another_is_measured(open_w
     window.key("Return")
     assert ended(window) == 0
     assert len(list(window.folder.glob("expertscope-*.session"))) == 1
+
+
+def test_quit_in_the_palette_ends_a_recording_that_is_on(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.click("top.record")
+    window.wait("recording", lambda m: m["state"]["recording"])
+    recording = pathlib.Path(window.map()["state"]["recording_path"])
+    run_once_more(window)
+    quit_in_palette(window)
+    assert ended(window) == 0
+    with sqlite3.connect(f"file:{recording}?mode=ro", uri=True) as file:
+        assert file.execute("SELECT COUNT(*) FROM runs").fetchone()[0] >= 1

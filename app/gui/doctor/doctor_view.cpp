@@ -68,6 +68,7 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
                      ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
     break;
   }
+  for (const std::string& known : report.known) wrapped(known, theme.colors.dim_text);
   if (const std::string cost = marker_cost_text(report); !cost.empty()) {
     const ImVec2 cost_at = ImGui::GetCursorScreenPos();
     wrapped(cost, theme.colors.dim_text);

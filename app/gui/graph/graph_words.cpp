@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/gui/plot/format.h"
+#include "engine/model/counted.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -70,6 +71,10 @@ std::string work_text(const profiling::SnapshotNode& node) {
   }
   if (const auto* release = std::get_if<profiling::MemFreeNode>(&node.parameters)) {
     return fmt::format("frees {:#x}", release->address);
+  }
+  if (const auto* branch = std::get_if<profiling::ConditionalNode>(&node.parameters)) {
+    return fmt::format("{}, {}", profiling::name_of(branch->condition),
+                       engine::counted(branch->bodies, "body", "bodies"));
   }
   return "";
 }

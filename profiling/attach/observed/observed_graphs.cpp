@@ -52,7 +52,13 @@ void ObservedProcess::take_function(const SpoolFrame& frame) {
     known.slots.push_back({.offset = slot.offset, .bytes = slot.bytes});
   }
   known.name = frame.text_after(sizeof function, slot_bytes, function.name_bytes);
-  functions_[function.function] = std::move(known);
+  Function& place = functions_[function.function];
+  // The same kernel is introduced again after some module was unloaded.
+  const bool same = place.code != 0 && place.name == known.name && place.module == known.module &&
+                    place.slots == known.slots;
+  known.code = same ? place.code : ++codes_;
+  known.eager_launches = same ? place.eager_launches : 0;
+  place = std::move(known);
 }
 
 ObservedGraph* ObservedProcess::find(std::uint64_t number) {
@@ -78,6 +84,8 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
   graph.modules.clear();
   graph.communicators.clear();
   graph.complete = false;
+  graph.updated = began.reason == spool::GraphReason::Updated;
+  graph.bodies.clear();
   GraphSnapshot& snapshot = graph.graph;
   const std::int64_t launches = snapshot.launches;
   const std::uint64_t last_launch = snapshot.last_launch;
@@ -122,6 +130,7 @@ void ObservedProcess::fill_node(const spool::Node& from, std::span<const std::by
         kernel.function = known->second.name;
         to.name = readable_kernel_name(kernel.function.c_str());
         module = known->second.module;
+        kernel.code = known->second.code;
         const auto& slots = known->second.slots;
         const bool fits =
             slots.size() <= kMaxSlots && !kernel.parameters.empty() &&
@@ -154,6 +163,11 @@ void ObservedProcess::fill_node(const spool::Node& from, std::span<const std::by
     case NodeType::MemFree:
       to.parameters = MemFreeNode{.address = from.memory.address};
       return;
+    case NodeType::Conditional:
+      if (from.conditional.kind > static_cast<std::uint32_t>(Condition::Switch)) return;
+      to.parameters = ConditionalNode{.condition = static_cast<Condition>(from.conditional.kind),
+                                      .bodies = from.conditional.bodies};
+      return;
     default:
       return;
   }
@@ -174,10 +188,23 @@ void ObservedProcess::take_node(const SpoolFrame& frame) {
   graph->handles.push_back(node.node);
   graph->modules.push_back(0);
   to.parent = node.parent;
+  if (const auto body = graph->bodies.find(node.parent); body != graph->bodies.end())
+    to.body = body->second;
   if (const auto stack = stacks_.find(node.node); stack != stacks_.end())
     to.captured_at = stack->second;
   const std::size_t bytes = node.type == 0 ? node.kernel.argument_bytes : 0;
   fill_node(node, frame.after(sizeof node, 0, bytes), to, graph->modules.back());
+  if (auto* kernel = std::get_if<KernelNode>(&to.parameters)) kernel->updated = graph->updated;
+}
+
+void ObservedProcess::take_body(const SpoolFrame& frame) {
+  spool::Body body{};
+  if (!frame.read(body) || body.number >= engine::kMaxGraphNodes) return;
+  ObservedGraph* graph = find(body.graph);
+  if (graph == nullptr || graph->complete || body.parent < 0 ||
+      static_cast<std::size_t>(body.parent) >= graph->handles.size())
+    return;
+  graph->bodies[body.parent] = static_cast<int>(body.number);
 }
 
 void ObservedProcess::take_edges(const SpoolFrame& frame) {
@@ -287,8 +314,9 @@ void ObservedProcess::take_change(const SpoolFrame& frame) {
   if (handle == graph->handles.end()) return;
   const auto index = static_cast<std::size_t>(handle - graph->handles.begin());
   const std::size_t bytes = changed.node.type == 0 ? changed.node.kernel.argument_bytes : 0;
-  fill_node(changed.node, frame.after(sizeof changed, 0, bytes), graph->graph.nodes[index],
-            graph->modules[index]);
+  SnapshotNode& node = graph->graph.nodes[index];
+  fill_node(changed.node, frame.after(sizeof changed, 0, bytes), node, graph->modules[index]);
+  if (auto* kernel = std::get_if<KernelNode>(&node.parameters)) kernel->updated = true;
 }
 
 void ObservedProcess::take_destroyed(const SpoolFrame& frame) {

@@ -133,6 +133,10 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_communicator_captured(frame);
     case spool::Kind::CommunicatorEnded:
       return take_communicator_ended(frame);
+    case spool::Kind::EagerLaunch:
+      return take_eager_launch(frame);
+    case spool::Kind::Body:
+      return take_body(frame);
   }
 }
 
@@ -163,7 +167,12 @@ void ObservedProcess::take_process(const SpoolFrame& frame) {
 
 void ObservedProcess::take_driver(const SpoolFrame& frame) {
   spool::Driver driver{};
-  if (frame.read(driver)) driver_ = frame.text_after(sizeof driver, 0, driver.release_bytes);
+  if (!frame.read(driver)) return;
+  driver_ = frame.text_after(sizeof driver, 0, driver.release_bytes);
+  if (driver.cuda_version > 0) {
+    cuda_version_ =
+        fmt::format("{}.{}", driver.cuda_version / 1000, driver.cuda_version % 1000 / 10);
+  }
 }
 
 void ObservedProcess::take_device(const SpoolFrame& frame) {

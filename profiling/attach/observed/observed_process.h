@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,9 @@ struct ObservedLibrary {
   std::string path;
   std::string version;  // empty = it reports none
 };
+
+/// By the name that facts about it have; none without a version, or for another library.
+std::optional<LoadedLibrary> known_library(const ObservedLibrary& library);
 
 /// "graph 3": the name of an instantiated graph, by its number.
 std::string graph_name(std::uint64_t number);
@@ -39,6 +43,8 @@ struct ObservedGraph {
   std::vector<std::uint64_t> modules;        // of each node's kernel; 0 = none or not known
   std::vector<std::uint64_t> communicators;  // handles of graph.communicators
   bool complete = false;                     // all its nodes were read
+  bool updated = false;                      // from another graph, after the instantiation
+  std::map<int, int> bodies;  // conditional node -> the body whose nodes are being read
 };
 
 class ObservedProcess {
@@ -66,6 +72,8 @@ class ObservedProcess {
   struct Function {
     std::string name;
     std::uint64_t module = 0;
+    std::uint64_t code = 0;          // KernelNode::code
+    std::size_t eager_launches = 0;  // that were taken
     std::vector<ParameterSlot> slots;
   };
   struct Capture {
@@ -88,8 +96,10 @@ class ObservedProcess {
   void take_capture_ended(const SpoolFrame& frame);
   void take_call(const SpoolFrame& frame);
   void take_function(const SpoolFrame& frame);
+  void take_eager_launch(const SpoolFrame& frame);
   void take_graph_began(const SpoolFrame& frame);
   void take_node(const SpoolFrame& frame);
+  void take_body(const SpoolFrame& frame);
   void take_edges(const SpoolFrame& frame);
   void take_graph_read(const SpoolFrame& frame);
   void take_change(const SpoolFrame& frame);
@@ -116,12 +126,15 @@ class ObservedProcess {
   std::string pci_bus_id_;
   std::string compute_capability_;
   std::string driver_;
+  std::string cuda_version_;  // that the driver supports, "13.0"; empty = not known
   std::vector<ObservedLibrary> libraries_;
   std::unordered_map<std::uint32_t, std::string> threads_;
 
   std::vector<engine::Allocation> ledger_;
   std::map<std::uint64_t, std::size_t> live_;  // address -> index into ledger_
   std::unordered_map<std::uint64_t, Function> functions_;
+  std::uint64_t codes_ = 0;  // loaded kernels so far
+  std::vector<EagerLaunch> eager_;
   std::unordered_map<std::uint64_t, Capture> open_captures_;  // by stream
   std::unordered_map<std::uint64_t, Capture> captures_;       // by the graph that they gave
   std::vector<GraphSnapshot> failed_captures_;

@@ -1,11 +1,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/model/path_text.h"
 #include "profiling/attach/observed/observed_process.h"
+#include "profiling/hazards/rules/diagnosis.h"
 #include "profiling/hazards/snapshot/foreign_memory.h"
 
 namespace profiling {
+
+namespace {
+
+constexpr std::size_t kMostKnown = 1000;  // Snapshot::libraries
+
+}  // namespace
 
 Snapshot ObservedProcess::snapshot() const {
   Snapshot made;
@@ -13,14 +19,21 @@ Snapshot ObservedProcess::snapshot() const {
   made.device = device_;
   made.compute_capability = compute_capability_;
   made.driver = driver_;
+  if (!cuda_version_.empty()) made.libraries = {{.name = "CUDA driver", .version = cuda_version_}};
   for (const ObservedLibrary& library : libraries_) {
-    const std::string_view file = engine::file_name(library.path);
-    if (file.starts_with("libcublasLt.so")) made.cublaslt_version = library.version;
-    if (file.starts_with("libnccl.so")) made.nccl_version = library.version;
+    const std::optional<LoadedLibrary> known = known_library(library);
+    if (!known) continue;
+    if (known->name == kCublasLt) made.cublaslt_version = known->version;
+    if (known->name == "NCCL") made.nccl_version = known->version;
+    // FlashInfer is many files.
+    if (made.libraries.size() < kMostKnown &&
+        std::ranges::find(made.libraries, *known) == made.libraries.end())
+      made.libraries.push_back(*known);
   }
   made.ledger = ledger_;
   made.ledger_clock = clock_;
   made.ended = ended_;
+  made.eager = eager_;
   for (const auto& [number, graph] : graphs_) {
     if (graph.complete) made.graphs.push_back(graph.graph);
   }

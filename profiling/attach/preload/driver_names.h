@@ -7,6 +7,7 @@
 #include <cuda.h>
 
 #undef cuGetProcAddress
+#undef cuGraphAddNode
 #undef cuGraphExecKernelNodeSetParams
 #undef cuGraphExecUpdate
 #undef cuGraphInstantiate
@@ -18,6 +19,11 @@ CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error
                             size_t log_bytes);
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
                                size_t log_bytes);
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                        size_t count, CUgraphNodeParams* parameters);
+CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                           const CUgraphEdgeData* edges, size_t count,
+                           CUgraphNodeParams* parameters);
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_node,
                            CUgraphExecUpdateResult* result);
 CUresult cuCtxSynchronize_v2(CUcontext context);

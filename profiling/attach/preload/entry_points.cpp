@@ -25,6 +25,8 @@ const EntryPoint kEntryPoints[] = {
     ENTRY(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, false),
     ENTRY(cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams", 12000, false),
     ENTRY(cuGraphInstantiateWithParams_ptsz, "cuGraphInstantiateWithParams", 12000, true),
+    ENTRY(cuGraphAddNode, "cuGraphAddNode", 12020, false),
+    ENTRY(cuGraphAddNode_v2, "cuGraphAddNode", 12030, false),
     ENTRY(cuGraphExecUpdate, "cuGraphExecUpdate", 10020, false),
     ENTRY(cuGraphExecUpdate_v2, "cuGraphExecUpdate", 12000, false),
     ENTRY(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", 10010, false),

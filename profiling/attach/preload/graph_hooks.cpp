@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "profiling/attach/preload/conditional_nodes.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/graph_walk.h"
 #include "profiling/attach/preload/process.h"
@@ -71,6 +72,14 @@ CUresult instantiated(CUgraphExec* exec, CUgraph graph, CUresult result) {
   note_device();
   note_libraries();
   record_graph(of_graph, *exec, graph, GraphReason::Instantiated);
+  return result;
+}
+
+CUresult added(const CUgraphNode* node, const CUgraphNodeParams* parameters, CUresult result) {
+  if (result == CUDA_SUCCESS && spool_header() != nullptr &&
+      parameters->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    note_conditional(*node, parameters->conditional);
+  }
   return result;
 }
 
@@ -164,6 +173,18 @@ CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
                                            CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
   return attach::instantiated(exec, graph,
                               real<&cuGraphInstantiateWithParams_ptsz>(exec, graph, parameters));
+}
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                        size_t count, CUgraphNodeParams* parameters) {
+  return attach::added(node, parameters,
+                       real<&cuGraphAddNode>(node, graph, dependencies, count, parameters));
+}
+CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                           const CUgraphEdgeData* edges, size_t count,
+                           CUgraphNodeParams* parameters) {
+  return attach::added(
+      node, parameters,
+      real<&cuGraphAddNode_v2>(node, graph, dependencies, edges, count, parameters));
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_node,
                            CUgraphExecUpdateResult* update) {

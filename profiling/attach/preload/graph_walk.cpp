@@ -1,92 +1,16 @@
 #include "profiling/attach/preload/graph_walk.h"
 
 #include <atomic>
-#include <cstring>
 #include <new>
 
-#include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/conditional_nodes.h"
+#include "profiling/attach/preload/eager_launches.h"
+#include "profiling/attach/preload/kernel_arguments.h"
 #include "profiling/attach/preload/scratch.h"
 #include "profiling/attach/preload/spool_file.h"
 
 namespace attach {
 namespace {
-
-/// The driver's functions that reading needs, by the symbols of libcuda; those of newer drivers may
-/// be missing.
-struct GraphApi {
-  decltype(&::cuGraphGetNodes) get_nodes;
-  decltype(&::cuGraphGetEdges_v2) get_edges;
-  decltype(&::cuGraphNodeGetType) get_type;
-  decltype(&::cuGraphKernelNodeGetParams_v2) get_kernel;
-  decltype(&::cuGraphKernelNodeGetAttribute) get_attribute;
-  decltype(&::cuGraphMemsetNodeGetParams) get_memset;
-  decltype(&::cuGraphMemcpyNodeGetParams) get_memcpy;
-  decltype(&::cuGraphMemAllocNodeGetParams) get_alloc;
-  decltype(&::cuGraphMemFreeNodeGetParams) get_free;
-  decltype(&::cuGraphChildGraphNodeGetGraph) get_child;
-  decltype(&::cuFuncGetParamInfo) function_parameter;
-  decltype(&::cuKernelGetParamInfo) kernel_parameter;
-  decltype(&::cuFuncGetName) function_name;
-  decltype(&::cuKernelGetName) kernel_name;
-  decltype(&::cuFuncGetModule) function_module;
-  decltype(&::cuKernelGetLibrary) kernel_library;
-  decltype(&::cuPointerGetAttribute) pointer_attribute;
-  decltype(&::cuThreadExchangeStreamCaptureMode) exchange_mode;
-  bool complete;
-};
-
-template <class Function>
-bool find(Function& function, const char* symbol) {
-  function = reinterpret_cast<Function>(driver_symbol(symbol));
-  return function != nullptr;
-}
-
-/// Looked up once: by whichever thread reads a graph first, and again by any that arrives
-/// meanwhile.
-const GraphApi& graph_api() {
-  static constinit GraphApi api{};
-  static constinit std::atomic<bool> ready{false};
-  static constinit std::atomic_flag busy = ATOMIC_FLAG_INIT;
-  while (!ready.load(std::memory_order_acquire)) {
-    if (busy.test_and_set(std::memory_order_acquire)) continue;
-    if (!ready.load(std::memory_order_relaxed)) {
-      api.complete = find(api.get_nodes, "cuGraphGetNodes") &
-                     find(api.get_type, "cuGraphNodeGetType") &
-                     find(api.get_kernel, "cuGraphKernelNodeGetParams_v2") &
-                     find(api.get_memset, "cuGraphMemsetNodeGetParams") &
-                     find(api.get_memcpy, "cuGraphMemcpyNodeGetParams") &
-                     find(api.get_alloc, "cuGraphMemAllocNodeGetParams") &
-                     find(api.get_free, "cuGraphMemFreeNodeGetParams") &
-                     find(api.get_child, "cuGraphChildGraphNodeGetGraph") &
-                     find(api.get_edges, "cuGraphGetEdges_v2") &
-                     find(api.function_parameter, "cuFuncGetParamInfo") &
-                     find(api.function_name, "cuFuncGetName") &
-                     find(api.pointer_attribute, "cuPointerGetAttribute") &
-                     find(api.exchange_mode, "cuThreadExchangeStreamCaptureMode");
-      find(api.get_attribute, "cuGraphKernelNodeGetAttribute");
-      find(api.kernel_parameter, "cuKernelGetParamInfo");
-      find(api.kernel_name, "cuKernelGetName");
-      find(api.function_module, "cuFuncGetModule");
-      find(api.kernel_library, "cuKernelGetLibrary");
-      ready.store(true, std::memory_order_release);
-    }
-    busy.clear(std::memory_order_release);
-  }
-  return api;
-}
-
-/// Own calls of the driver must not end a capture of the program.
-class RelaxedCapture {
- public:
-  explicit RelaxedCapture(const GraphApi& api) : api_(api) { api_.exchange_mode(&mode_); }
-  ~RelaxedCapture() { api_.exchange_mode(&mode_); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  const GraphApi& api_;
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
 
 // ---- Functions ---------------------------------------------------------------------------------
 
@@ -101,35 +25,6 @@ bool first_time(std::uint64_t function) {
     if (slot.compare_exchange_strong(empty, function)) return true;
     if (empty == function) return false;
   }
-  return true;
-}
-
-struct KernelHandle {
-  CUfunction function = nullptr;
-  CUkernel kernel = nullptr;  // where there is no function
-  std::uint64_t value() const {
-    return function != nullptr ? reinterpret_cast<std::uint64_t>(function)
-                               : reinterpret_cast<std::uint64_t>(kernel);
-  }
-};
-
-KernelHandle handle_of(const CUDA_KERNEL_NODE_PARAMS& parameters) {
-  return {.function = parameters.func,
-          .kernel = parameters.func == nullptr ? parameters.kern : nullptr};
-}
-
-bool parameter(const GraphApi& api, KernelHandle handle, std::size_t index,
-               spool::ParameterSlot& slot) {
-  std::size_t offset = 0;
-  std::size_t bytes = 0;
-  CUresult result = CUDA_ERROR_INVALID_VALUE;
-  if (handle.function != nullptr) {
-    result = api.function_parameter(handle.function, index, &offset, &bytes);
-  } else if (handle.kernel != nullptr && api.kernel_parameter != nullptr) {
-    result = api.kernel_parameter(handle.kernel, index, &offset, &bytes);
-  }
-  if (result != CUDA_SUCCESS || offset + bytes > spool::kMaxArguments) return false;
-  slot = {.offset = static_cast<std::uint32_t>(offset), .bytes = static_cast<std::uint32_t>(bytes)};
   return true;
 }
 
@@ -174,37 +69,6 @@ void note_function(const GraphApi& api, KernelHandle handle) {
 }
 
 // ---- Parameters --------------------------------------------------------------------------------
-
-/// The argument buffer inside `extra`; null = none.
-const std::byte* packed_arguments(const CUDA_KERNEL_NODE_PARAMS& parameters) {
-  if (parameters.extra == nullptr) return nullptr;
-  for (void** entry = parameters.extra; *entry != CU_LAUNCH_PARAM_END; entry += 2) {
-    if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER) return static_cast<std::byte*>(entry[1]);
-  }
-  return nullptr;
-}
-
-/// Argument bytes at their offsets, into `bytes`; returns how many. 0 = not known.
-std::uint32_t read_arguments(const GraphApi& api, const CUDA_KERNEL_NODE_PARAMS& parameters,
-                             std::byte* bytes) {
-  const KernelHandle handle = handle_of(parameters);
-  const std::byte* packed = packed_arguments(parameters);
-  std::uint32_t end = 0;
-  spool::ParameterSlot slot{};
-  for (std::size_t index = 0; parameter(api, handle, index, slot); ++index) {
-    const void* source = nullptr;
-    if (parameters.kernelParams != nullptr) {
-      source = parameters.kernelParams[index];
-    } else if (packed != nullptr) {
-      source = packed + slot.offset;
-    }
-    if (source == nullptr) break;
-    if (slot.offset > end) std::memset(bytes + end, 0, slot.offset - end);
-    std::memcpy(bytes + slot.offset, source, slot.bytes);
-    if (slot.offset + slot.bytes > end) end = slot.offset + slot.bytes;
-  }
-  return end;
-}
 
 spool::KernelPayload payload_of(const CUDA_KERNEL_NODE_PARAMS& from, std::uint32_t argument_bytes) {
   return {.function = handle_of(from).value(),
@@ -300,7 +164,8 @@ class Walk {
     node.type = node.result == CUDA_SUCCESS ? static_cast<std::uint32_t>(type) : 255;
     std::uint32_t argument_bytes = 0;
     CUgraph child = nullptr;
-    if (node.result == CUDA_SUCCESS) read_parameters(handle, node, argument_bytes, child);
+    ConditionalBodies bodies;
+    if (node.result == CUDA_SUCCESS) read_parameters(handle, node, argument_bytes, child, bodies);
     {
       Frame<spool::Node> frame(argument_bytes);
       if (frame) {
@@ -311,16 +176,27 @@ class Walk {
       }
     }
     if (child != nullptr) read(child, node.index);
+    for (unsigned body = 0; body < bodies.count; ++body) {
+      {
+        Frame<spool::Body> frame;
+        if (!frame) return fail(CUDA_ERROR_OUT_OF_MEMORY);
+        frame->graph = graph_;
+        frame->parent = node.index;
+        frame->number = body;
+      }
+      if (bodies.graphs[body] != nullptr) read(bodies.graphs[body], node.index);
+    }
   }
 
   void read_parameters(CUgraphNode handle, spool::Node& node, std::uint32_t& argument_bytes,
-                       CUgraph& child) {
+                       CUgraph& child, ConditionalBodies& bodies) {
     switch (node.type) {
       case CU_GRAPH_NODE_TYPE_KERNEL: {
         CUDA_KERNEL_NODE_PARAMS from{};
         node.result = api_.get_kernel(handle, &from);
         if (node.result != CUDA_SUCCESS) return;
         note_function(api_, handle_of(from));
+        write_eager_launches(handle_of(from).value());
         if (arguments_.data() != nullptr)
           argument_bytes = read_arguments(api_, from, arguments_.data());
         node.kernel = payload_of(from, argument_bytes);
@@ -354,6 +230,15 @@ class Walk {
       }
       case CU_GRAPH_NODE_TYPE_GRAPH:
         node.result = api_.get_child(handle, &child);
+        return;
+      case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        if (!read_conditional(api_, handle, bodies)) {
+          bodies = {};
+          node.result = CUDA_ERROR_NOT_SUPPORTED;
+          return;
+        }
+        node.conditional = {.kind = static_cast<std::uint32_t>(bodies.kind),
+                            .bodies = bodies.count};
         return;
       default:
         return;
@@ -493,6 +378,7 @@ void record_change(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D& para
 }
 
 void forget_functions() {
+  forget_eager_launches();
   for (std::atomic<std::uint64_t>& function : g_functions)
     function.store(0, std::memory_order_relaxed);
 }

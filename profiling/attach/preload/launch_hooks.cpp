@@ -1,6 +1,7 @@
 // Calls that become nodes of a graph while their stream is captured: who made them is noted then.
-// Otherwise they only pass through.
+// Otherwise they only pass through; of kernels, the arguments are kept while nothing is captured.
 #include "profiling/attach/preload/captures.h"
+#include "profiling/attach/preload/eager_launches.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/stacks.h"
 
@@ -17,10 +18,41 @@ CUresult launched(CUstream stream, Arguments... arguments) {
   return result;
 }
 
+struct KernelCall {
+  CUfunction function;
+  LaunchShape shape;
+  void** parameters;
+  void** extra;
+};
+
+KernelCall call_of(const CUlaunchConfig& config, CUfunction function, void** parameters,
+                   void** extra) {
+  return {.function = function,
+          .shape = {.grid = {config.gridDimX, config.gridDimY, config.gridDimZ},
+                    .block = {config.blockDimX, config.blockDimY, config.blockDimZ},
+                    .shared_bytes = config.sharedMemBytes},
+          .parameters = parameters,
+          .extra = extra};
+}
+
+template <auto Wrapper, DefaultStream kDefault, class... Arguments>
+CUresult launched_kernel(const KernelCall& call, CUstream stream, Arguments... arguments) {
+  const CUresult result = real<Wrapper>(arguments...);
+  if (result != CUDA_SUCCESS) return result;
+  if (!any_capture()) {
+    note_eager_launch(call.function, call.shape, call.parameters, call.extra);
+    return result;
+  }
+  constexpr bool kPerThread = kDefault == DefaultStream::OfThread;
+  if (is_captured(stream, kPerThread)) note_stack(stream, kPerThread);
+  return result;
+}
+
 }  // namespace
 }  // namespace attach
 
 using attach::launched;
+using attach::launched_kernel;
 constexpr attach::DefaultStream kOfProcess = attach::DefaultStream::OfProcess;
 constexpr attach::DefaultStream kOfThread = attach::DefaultStream::OfThread;
 
@@ -29,41 +61,68 @@ extern "C" {
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                         CUstream stream, void** parameters, void** extra) {
-  return launched<&cuLaunchKernel, kOfProcess>(stream, function, grid_x, grid_y, grid_z, block_x,
-                                               block_y, block_z, shared, stream, parameters, extra);
+  return launched_kernel<&cuLaunchKernel, kOfProcess>(
+      {.function = function,
+       .shape = {.grid = {grid_x, grid_y, grid_z},
+                 .block = {block_x, block_y, block_z},
+                 .shared_bytes = shared},
+       .parameters = parameters,
+       .extra = extra},
+      stream, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
+      parameters, extra);
 }
 CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                              CUstream stream, void** parameters, void** extra) {
-  return launched<&cuLaunchKernel_ptsz, kOfThread>(stream, function, grid_x, grid_y, grid_z,
-                                                   block_x, block_y, block_z, shared, stream,
-                                                   parameters, extra);
+  return launched_kernel<&cuLaunchKernel_ptsz, kOfThread>(
+      {.function = function,
+       .shape = {.grid = {grid_x, grid_y, grid_z},
+                 .block = {block_x, block_y, block_z},
+                 .shared_bytes = shared},
+       .parameters = parameters,
+       .extra = extra},
+      stream, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
+      parameters, extra);
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
-  return launched<&cuLaunchKernelEx, kOfProcess>(config->hStream, config, function, parameters,
-                                                 extra);
+  return launched_kernel<&cuLaunchKernelEx, kOfProcess>(
+      attach::call_of(*config, function, parameters, extra), config->hStream, config, function,
+      parameters, extra);
 }
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function, void** parameters,
                                void** extra) {
-  return launched<&cuLaunchKernelEx_ptsz, kOfThread>(config->hStream, config, function, parameters,
-                                                     extra);
+  return launched_kernel<&cuLaunchKernelEx_ptsz, kOfThread>(
+      attach::call_of(*config, function, parameters, extra), config->hStream, config, function,
+      parameters, extra);
 }
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
                                    unsigned grid_z, unsigned block_x, unsigned block_y,
                                    unsigned block_z, unsigned shared, CUstream stream,
                                    void** parameters) {
-  return launched<&cuLaunchCooperativeKernel, kOfProcess>(stream, function, grid_x, grid_y, grid_z,
-                                                          block_x, block_y, block_z, shared, stream,
-                                                          parameters);
+  return launched_kernel<&cuLaunchCooperativeKernel, kOfProcess>(
+      {.function = function,
+       .shape = {.grid = {grid_x, grid_y, grid_z},
+                 .block = {block_x, block_y, block_z},
+                 .shared_bytes = shared},
+       .parameters = parameters,
+       .extra = nullptr},
+      stream, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
+      parameters);
 }
 CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y,
                                         unsigned grid_z, unsigned block_x, unsigned block_y,
                                         unsigned block_z, unsigned shared, CUstream stream,
                                         void** parameters) {
-  return launched<&cuLaunchCooperativeKernel_ptsz, kOfThread>(stream, function, grid_x, grid_y,
-                                                              grid_z, block_x, block_y, block_z,
-                                                              shared, stream, parameters);
+  return launched_kernel<&cuLaunchCooperativeKernel_ptsz, kOfThread>(
+      {.function = function,
+       .shape = {.grid = {grid_x, grid_y, grid_z},
+                 .block = {block_x, block_y, block_z},
+                 .shared_bytes = shared},
+       .parameters = parameters,
+       .extra = nullptr},
+      stream, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
+      parameters);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {

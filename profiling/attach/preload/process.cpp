@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "profiling/attach/preload/conditional_nodes.h"
+#include "profiling/attach/preload/eager_launches.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
@@ -117,14 +119,12 @@ void note_driver() {
 struct VersionQuery {
   const char* library;  // beginning of its file name
   const char* function;
-  int major_unit;  // version number / unit = major
-  int minor_unit;
   bool by_pointer;  // int f(int*) instead of size_t f()
 };
 constexpr VersionQuery kVersionQueries[] = {
-    {"libcublasLt.so", "cublasLtGetVersion", 10000, 100, false},
-    {"libcudnn.so", "cudnnGetVersion", 10000, 100, false},
-    {"libnccl.so", "ncclGetVersion", 10000, 100, true},
+    {"libcublasLt.so", "cublasLtGetVersion", false},
+    {"libcudnn.so", "cudnnGetVersion", false},
+    {"libnccl.so", "ncclGetVersion", true},
 };
 
 std::uint32_t version_of(const char* path, char* into, std::size_t most) {
@@ -143,10 +143,10 @@ std::uint32_t version_of(const char* path, char* into, std::size_t most) {
     }
     dlclose(library);
     if (number == 0) return 0;
-    const auto major_unit = static_cast<std::size_t>(query.major_unit);
-    const auto minor_unit = static_cast<std::size_t>(query.minor_unit);
+    // 90100 is 9.1.0; before cuDNN 9 and NCCL 2.9, 8907 was 8.9.7.
+    const std::size_t major_unit = number < 10000 ? 1000 : 10000;
     const int length = std::snprintf(into, most, "%zu.%zu.%zu", number / major_unit,
-                                     number % major_unit / minor_unit, number % minor_unit);
+                                     number % major_unit / 100, number % 100);
     return length > 0 && static_cast<std::size_t>(length) < most
                ? static_cast<std::uint32_t>(length)
                : 0;
@@ -196,6 +196,8 @@ int collect(dl_phdr_info* library, std::size_t, void* data) {
 
 void child_after_fork() {
   forget_spool();
+  drop_eager_launches_of_parent();
+  unlock_conditionals_of_parent();
   // CUDA does not work in a forked child unless that child initializes it itself; then it gets a
   // spool of its own.
   for (std::atomic<std::uint64_t>& path : g_noted) path.store(0, std::memory_order_relaxed);

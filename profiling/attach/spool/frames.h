@@ -97,6 +97,8 @@ enum class Kind : std::uint16_t {
   Communicator,
   CommunicatorCaptured,
   CommunicatorEnded,
+  EagerLaunch,
+  Body,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -284,6 +286,11 @@ struct MemoryPayload {
   std::uint64_t bytes;  // of an allocation; 0 for a release
 };
 
+struct ConditionalPayload {
+  std::uint32_t kind;    // CUgraphConditionalNodeType
+  std::uint32_t bodies;  // whose nodes follow
+};
+
 struct Node {
   static constexpr Kind kKind = Kind::Node;
   std::uint64_t graph;
@@ -297,6 +304,7 @@ struct Node {
     MemsetPayload memset;
     MemcpyPayload memcpy;
     MemoryPayload memory;
+    ConditionalPayload conditional;
   };
 };
 
@@ -385,6 +393,27 @@ struct CommunicatorEnded {
   std::uint64_t communicator;
   CommunicatorEnd by;
   std::uint32_t unused;
+};
+
+/// Launches of a kernel outside of captures with the same arguments, written when a graph with that
+/// kernel is read, behind its Function. The argument bytes follow.
+struct EagerLaunch {
+  static constexpr Kind kKind = Kind::EagerLaunch;
+  std::uint64_t function;
+  std::uint64_t first_seen;  // position
+  std::uint64_t launches;    // so far
+  Extent grid;
+  Extent block;
+  std::uint32_t shared_bytes;
+  std::uint32_t argument_bytes;
+};
+
+/// The nodes with this parent that follow, up to the next such frame of it, are this body's.
+struct Body {
+  static constexpr Kind kKind = Kind::Body;
+  std::uint64_t graph;
+  std::int32_t parent;   // index of the conditional node
+  std::uint32_t number;  // of the body, from 0
 };
 
 static_assert(sizeof(FrameHeader) == 32 && sizeof(GraphCounter) == 40 && sizeof(Node) == 88);

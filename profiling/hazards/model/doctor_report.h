@@ -34,6 +34,9 @@ struct DoctorReport {
   /// For a proved workspace finding: the smallest set of nodes whose memory must move.
   std::vector<MovedMemory> smallest_cure = {};
   std::string conclusion = {};  // one sentence
+  /// What is known about the versions of the loaded libraries. Not findings: nothing shows that
+  /// this program is affected.
+  std::vector<std::string> known = {};
   bool operator==(const DoctorReport&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -41,7 +44,8 @@ struct DoctorReport {
                       engine::field<&DoctorReport::findings>({.most = 10'000}),
                       engine::field<&DoctorReport::experiments>({.most = 10'000}),
                       engine::field<&DoctorReport::smallest_cure>({.most = kMaxParts}),
-                      engine::field<&DoctorReport::conclusion>()};
+                      engine::field<&DoctorReport::conclusion>(),
+                      engine::field<&DoctorReport::known>({.most = 1000})};
   }
 };
 

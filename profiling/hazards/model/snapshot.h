@@ -102,6 +102,8 @@ struct KernelNode {
   std::vector<ParameterSlot> slots = {};   // ascending; empty = layout not known
   Known waits_for_programmatic = Known::Unknown;  // executes griddepcontrol.wait
   std::uint64_t unloaded_at = 0;  // its module, on the ledger's clock; 0 = loaded, or not known
+  std::uint64_t code = 0;         // which loaded kernel: several may have one name; 0 = not known
+  bool updated = false;           // got other parameters after the instantiation
   bool operator==(const KernelNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -114,7 +116,9 @@ struct KernelNode {
                       engine::field<&KernelNode::parameters>({.most = kMaxParameterBytes}),
                       engine::field<&KernelNode::slots>({.most = kMaxSlots, .columns = true}),
                       engine::field<&KernelNode::waits_for_programmatic>(),
-                      engine::field<&KernelNode::unloaded_at>()};
+                      engine::field<&KernelNode::unloaded_at>(),
+                      engine::field<&KernelNode::code>(),
+                      engine::field<&KernelNode::updated>()};
   }
 };
 
@@ -172,16 +176,32 @@ struct MemFreeNode {
   }
 };
 
-using NodeParameters =
-    std::variant<std::monostate, KernelNode, MemsetNode, MemcpyNode, MemAllocNode, MemFreeNode>;
+enum class Condition : std::uint8_t { If, While, Switch };
+constexpr auto enum_names(Condition) {
+  return std::to_array<std::string_view>({"if", "while", "switch"});
+}
+
+/// The nodes of its bodies have it as their parent (SnapshotNode::body).
+struct ConditionalNode {
+  Condition condition = Condition::If;
+  std::uint32_t bodies = 0;
+  bool operator==(const ConditionalNode&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&ConditionalNode::condition, &ConditionalNode::bodies>();
+  }
+};
+
+using NodeParameters = std::variant<std::monostate, KernelNode, MemsetNode, MemcpyNode,
+                                    MemAllocNode, MemFreeNode, ConditionalNode>;
 
 }  // namespace profiling
 
 template <>
 struct engine::ChoiceNames<profiling::NodeParameters> {
   static constexpr std::string_view name = "profiling::NodeParameters";
-  static constexpr std::array<std::string_view, 6> names = {"",       "kernel",    "memset",
-                                                            "memcpy", "mem_alloc", "mem_free"};
+  static constexpr std::array<std::string_view, 7> names = {
+      "", "kernel", "memset", "memcpy", "mem_alloc", "mem_free", "conditional"};
 };
 
 namespace profiling {
@@ -196,6 +216,7 @@ struct SnapshotNode {
   int parent = -1;  // index of the child-graph or conditional node that contains it; -1 = top level
   NodeParameters parameters = {};
   std::string captured_at = {};  // "train.py:42 step, called by main.py:7 main"; empty = not known
+  int body = 0;                  // of a conditional parent, from 0: of several, one is executed
   bool operator==(const SnapshotNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -208,7 +229,8 @@ struct SnapshotNode {
         engine::field<&SnapshotNode::parent>({.low = -1, .high = engine::kMaxGraphNodes}),
         engine::field<&SnapshotNode::parameters>(),
         engine::field<&SnapshotNode::writes>(),
-        engine::field<&SnapshotNode::captured_at>()};
+        engine::field<&SnapshotNode::captured_at>(),
+        engine::field<&SnapshotNode::body>({.low = 0, .high = engine::kMaxGraphNodes})};
   }
 };
 
@@ -342,6 +364,40 @@ struct GraphLaunch {
   }
 };
 
+/// Launches of a kernel outside of captures that had the same arguments and the same shape.
+struct EagerLaunch {
+  std::uint64_t code = 0;  // KernelNode::code
+  Extent grid = {};
+  Extent block = {};
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::vector<std::byte> parameters = {};  // as in KernelNode
+  std::uint64_t first_seen = 0;            // on the ledger's clock
+  std::uint64_t launches = 0;
+  bool operator==(const EagerLaunch&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&EagerLaunch::code>(),
+                      engine::field<&EagerLaunch::grid>(),
+                      engine::field<&EagerLaunch::block>(),
+                      engine::field<&EagerLaunch::dynamic_shared_bytes>(),
+                      engine::field<&EagerLaunch::parameters>({.most = kMaxParameterBytes}),
+                      engine::field<&EagerLaunch::first_seen>(),
+                      engine::field<&EagerLaunch::launches>()};
+  }
+};
+inline constexpr std::size_t kMaxEagerLaunches = 1 << 14;
+
+/// A library that a watched program had loaded, by the name that facts about it have.
+struct LoadedLibrary {
+  std::string name = {};     // "cuDNN"
+  std::string version = {};  // "9.10.2"
+  bool operator==(const LoadedLibrary&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&LoadedLibrary::name, &LoadedLibrary::version>();
+  }
+};
+
 using engine::GraphPool;
 
 /// Everything that the rules read.
@@ -359,7 +415,9 @@ struct Snapshot {
   std::vector<GraphPool> pools = {};
   engine::StepKind step = engine::StepKind::Linear;  // says what SnapshotNode::layer counts
   std::string nccl_version = {};                     // "2.27.5"; empty = none loaded, or not known
-  bool ended = false;  // of a program that was watched: it has ended by itself
+  bool ended = false;                   // of a program that was watched: it has ended by itself
+  std::vector<EagerLaunch> eager = {};  // the last few of each captured kernel
+  std::vector<LoadedLibrary> libraries = {};  // whose versions are known
   bool operator==(const Snapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -375,7 +433,9 @@ struct Snapshot {
                       engine::field<&Snapshot::pools>({.most = kMaxSnapshotGraphs}),
                       engine::field<&Snapshot::step>(),
                       engine::field<&Snapshot::nccl_version>(),
-                      engine::field<&Snapshot::ended>()};
+                      engine::field<&Snapshot::ended>(),
+                      engine::field<&Snapshot::eager>({.most = kMaxEagerLaunches}),
+                      engine::field<&Snapshot::libraries>({.most = 1000})};
   }
   engine::Flaw flaw() const;
 };

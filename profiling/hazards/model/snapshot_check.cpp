@@ -35,6 +35,8 @@ std::string wrong_parameters(const NodeParameters& parameters) {
   } else if (const auto* copy = std::get_if<MemcpyNode>(&parameters)) {
     if (!known(copy->source_space) || !known(copy->target_space))
       return "its memory space is unknown";
+  } else if (const auto* conditional = std::get_if<ConditionalNode>(&parameters)) {
+    if (!known(conditional->condition)) return "its kind of condition is unknown";
   }
   return {};
 }

@@ -140,10 +140,13 @@ std::string to_json(const DoctorReport& report) {
   for (const MovedMemory& moved : report.smallest_cure) {
     cure.push_back({{"node", json_of(moved.node)}, {"owner", moved.owner}});
   }
-  const OrderedJson json = {
-      {"schema", "expertscope.doctor.1"},      {"conclusion", report.conclusion},
-      {"snapshot", json_of(report.snapshot)},  {"findings", std::move(findings)},
-      {"experiments", std::move(experiments)}, {"smallest_cure", std::move(cure)}};
+  const OrderedJson json = {{"schema", "expertscope.doctor.1"},
+                            {"conclusion", report.conclusion},
+                            {"snapshot", json_of(report.snapshot)},
+                            {"findings", std::move(findings)},
+                            {"experiments", std::move(experiments)},
+                            {"smallest_cure", std::move(cure)},
+                            {"known", report.known}};
   // Names come from files and drivers: invalid UTF-8 is replaced instead of throwing.
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }

@@ -10,6 +10,7 @@
 
 #include "profiling/hazards/rules/rules.h"
 #include "profiling/hazards/snapshot/accesses.h"
+#include "profiling/hazards/snapshot/graph_addresses.h"
 
 namespace profiling {
 namespace {
@@ -33,31 +34,6 @@ std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t at, std::
   std::memcpy(&word, bytes.data() + at, size);
   return word;
 }
-
-/// Words that are addresses in one of the graphs: such differences are not scalars.
-class Addresses {
- public:
-  Addresses(const Snapshot& snapshot, const GraphSnapshot& graph) : index_(snapshot, graph) {
-    for (const SnapshotNode& node : graph.nodes) {
-      const auto* allocates = std::get_if<MemAllocNode>(&node.parameters);
-      if (allocates != nullptr) blocks_.push_back(*allocates);
-    }
-  }
-
-  bool may_hold(std::uint64_t word) const {
-    // Where Linux maps memory that may not be in the ledger.
-    if (word >= kMappings && word >> 47 == 0) return true;
-    if (index_.find(word) >= 0) return true;
-    return std::any_of(blocks_.begin(), blocks_.end(), [&](const MemAllocNode& block) {
-      return word >= block.address && word - block.address < block.bytes;
-    });
-  }
-
- private:
-  static constexpr std::uint64_t kMappings = 0x7000'0000'0000;
-  AllocationIndex index_;
-  std::vector<MemAllocNode> blocks_;
-};
 
 class Comparison {
  public:
@@ -182,8 +158,8 @@ class Comparison {
   const RuleContext& context_;
   int graph_;
   int variant_;
-  Addresses addresses_;
-  Addresses other_addresses_;
+  GraphAddresses addresses_;
+  GraphAddresses other_addresses_;
 };
 
 /// As nodes and evidence; certain ones make the finding likely.

@@ -16,14 +16,15 @@ namespace {
 
 using Rule = void (*)(RuleContext&, std::vector<Finding>&);
 
-constexpr Rule kRules[] = {find_shared_workspaces,  find_freed_memory,
-                           find_pool_aliases,       find_memory_freed_between_graphs,
-                           find_overlapping_graphs, find_replay_order,
-                           find_host_sources,       find_baked_values,
-                           find_unreset_counters,   find_unfreed_allocations,
-                           find_unwaited_edges,     find_unordered_accesses,
-                           find_capture_mistakes,   find_other_threads,
-                           find_unloaded_modules,   find_destroyed_communicators};
+constexpr Rule kRules[] = {find_shared_workspaces,   find_freed_memory,
+                           find_pool_aliases,        find_memory_freed_between_graphs,
+                           find_overlapping_graphs,  find_replay_order,
+                           find_host_sources,        find_baked_values,
+                           find_frozen_values,       find_unreset_counters,
+                           find_unfreed_allocations, find_uses_after_free_nodes,
+                           find_unwaited_edges,      find_unordered_accesses,
+                           find_capture_mistakes,    find_other_threads,
+                           find_unloaded_modules,    find_destroyed_communicators};
 
 bool comes_first(const Finding& a, const Finding& b) {
   if (a.confidence != b.confidence) return a.confidence > b.confidence;

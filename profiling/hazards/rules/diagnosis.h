@@ -12,22 +12,32 @@
 
 namespace profiling {
 
-/// A dated statement about a library version, from assets/facts/cublaslt.json.
+/// A dated statement about a library version, from assets/facts/libraries.json.
 struct LibraryFact {
   std::string id = {};         // "stale-descriptors"
+  std::string library = {};    // "cuBLASLt", "NCCL", "CUDA driver"; LoadedLibrary::name
   std::string first = {};      // first version it applies to, "13.0.0"; empty = from the beginning
   std::string last = {};       // last version it applies to; empty = still applies
   std::string statement = {};  // a sentence
   std::string source =
       {};  // a public thread, or a measurement of this project with device and driver
   std::string date = {};  // when it was checked, "2026-11-21"
+  /// What graphs must have for a report to show it: "any graph", "collectives", "conditional
+  /// nodes"; empty = it is evidence for rules only.
+  std::string needs = {};
 };
+inline constexpr std::string_view kCublasLt = "cuBLASLt";
 
 engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& path);
 
 /// Findings, most certain first, then by first node. Never Proved or Disproved. A snapshot rejected
 /// by check_snapshot() has none.
 std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<LibraryFact>& facts);
+
+/// What is known about the versions of the libraries that the snapshot's program had loaded:
+/// "NCCL 2.28.9 is loaded. ...".
+std::vector<std::string> known_of_libraries(const Snapshot& snapshot,
+                                            const std::vector<LibraryFact>& facts);
 
 /// What diagnose() leaves out because the snapshot is too large for it, with the limit; empty for
 /// most. Of "Not searched: ".

@@ -154,6 +154,29 @@ constexpr RuleFix kFixes[] = {
      "graphs[padded(m)].replay()",
      "# m_splits given as a list are fixed at capture: capture one callable per set of splits,\n"
      "# or leave the grouped layers out of the graph."},
+    {"frozen-value",
+     "Keep a value that changes between replays in device memory and pass its address, update the "
+     "node before each replay, or capture again.",
+     "// In the kernel: const unsigned long long seed = *device_seed;\n"
+     "cudaMemcpyAsync(device_seed, &seed, sizeof seed, cudaMemcpyHostToDevice, stream);\n"
+     "cudaGraphLaunch(exec, stream);",
+     "seed = torch.zeros((), dtype=torch.int64, device=\"cuda\")   # not a Python int\n"
+     "with torch.cuda.graph(graph): my_kernel(x, seed)\n"
+     "seed.add_(1); graph.replay()\n"
+     "# A generator of your own: graph.register_generator_state(generator)",
+     "# Random states that layers use belong to the graph's: register each tracked generator\n"
+     "module = te.make_graphed_callables(module, (x,))   # states of the tracker are registered"},
+    {"used-after-free-node",
+     "Free memory in a graph after everything that uses it: enqueue the free behind the last use, "
+     "and join side streams before it.",
+     "kernel<<<grid, block, 0, side>>>(scratch);\n"
+     "cudaEventRecord(done, side);\n"
+     "cudaStreamWaitEvent(stream, done);           // before the free\n"
+     "cudaFreeAsync(scratch, stream);",
+     "scratch.record_stream(side)                  # or: "
+     "torch.cuda.current_stream().wait_stream(side)\n"
+     "del scratch",
+     "# The same as for PyTorch: what a side stream uses must be joined before it is freed."},
     {"unreset-counter",
      "Clear the counter inside the graph before the kernels that use it, or let the last block "
      "reset it.",

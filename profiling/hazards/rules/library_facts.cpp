@@ -2,8 +2,10 @@
 #include "profiling/hazards/rules/diagnosis.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +20,19 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxFactBytes = 1 << 20;
+constexpr std::array<std::string_view, 3> kNeeds = {"any graph", "collectives",
+                                                    "conditional nodes"};
+
+bool has(const Snapshot& snapshot, std::string_view needs) {
+  return std::ranges::any_of(snapshot.graphs, [&](const GraphSnapshot& graph) {
+    if (needs == "collectives") return !graph.communicators.empty();
+    if (needs == "conditional nodes") {
+      return std::ranges::find(graph.nodes, NodeType::Conditional, &SnapshotNode::type) !=
+             graph.nodes.end();
+    }
+    return true;
+  });
+}
 
 /// Removes the first number from the text; nullopt at its end or at a non-number.
 std::optional<std::uint64_t> next_number(std::string_view& text) {
@@ -38,9 +53,10 @@ std::string read_fact(const Json& json, LibraryFact& fact) {
     bool may_be_empty;
   };
   for (const Field& field :
-       {Field{"id", &fact.id, false}, Field{"first", &fact.first, true},
-        Field{"last", &fact.last, true}, Field{"statement", &fact.statement, false},
-        Field{"source", &fact.source, false}, Field{"date", &fact.date, false}}) {
+       {Field{"id", &fact.id, false}, Field{"library", &fact.library, false},
+        Field{"first", &fact.first, true}, Field{"last", &fact.last, true},
+        Field{"statement", &fact.statement, false}, Field{"source", &fact.source, false},
+        Field{"date", &fact.date, false}}) {
     const auto found = json.find(field.key);
     if (found == json.end() || !found->is_string()) {
       return fmt::format("needs the text '{}'", field.key);
@@ -49,6 +65,11 @@ std::string read_fact(const Json& json, LibraryFact& fact) {
     if (!field.may_be_empty && field.value->empty()) {
       return fmt::format("has an empty '{}'", field.key);
     }
+  }
+  if (const auto needs = json.find("needs"); needs != json.end()) {
+    if (!needs->is_string() || std::ranges::find(kNeeds, needs->get<std::string>()) == kNeeds.end())
+      return fmt::format("'needs' is none of: {}", fmt::join(kNeeds, ", "));
+    fact.needs = needs->get<std::string>();
   }
   if (!fact.first.empty() && !is_version(fact.first))
     return "'first' is not a version: " + fact.first;
@@ -86,6 +107,21 @@ bool holds_for(const LibraryFact& fact, std::string_view version) {
 
 std::string evidence_of(const LibraryFact& fact) {
   return fmt::format("{} ({}, {})", fact.statement, fact.source, fact.date);
+}
+
+std::vector<std::string> known_of_libraries(const Snapshot& snapshot,
+                                            const std::vector<LibraryFact>& facts) {
+  std::vector<std::string> known;
+  for (const LoadedLibrary& library : snapshot.libraries) {
+    for (const LibraryFact& fact : facts) {
+      if (fact.library != library.name || fact.needs.empty() || !holds_for(fact, library.version) ||
+          !has(snapshot, fact.needs))
+        continue;
+      known.push_back(
+          fmt::format("{} {} is loaded. {}", library.name, library.version, evidence_of(fact)));
+    }
+  }
+  return known;
 }
 
 engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& path) {

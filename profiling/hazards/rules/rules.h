@@ -104,8 +104,10 @@ void find_overlapping_graphs(RuleContext& context, std::vector<Finding>& finding
 void find_replay_order(RuleContext& context, std::vector<Finding>& findings);
 void find_host_sources(RuleContext& context, std::vector<Finding>& findings);
 void find_baked_values(RuleContext& context, std::vector<Finding>& findings);
+void find_frozen_values(RuleContext& context, std::vector<Finding>& findings);
 void find_unreset_counters(RuleContext& context, std::vector<Finding>& findings);
 void find_unfreed_allocations(RuleContext& context, std::vector<Finding>& findings);
+void find_uses_after_free_nodes(RuleContext& context, std::vector<Finding>& findings);
 void find_unwaited_edges(RuleContext& context, std::vector<Finding>& findings);
 void find_unordered_accesses(RuleContext& context, std::vector<Finding>& findings);
 void find_capture_mistakes(RuleContext& context, std::vector<Finding>& findings);

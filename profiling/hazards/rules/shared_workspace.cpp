@@ -131,7 +131,7 @@ VersionView view_of(const RuleContext& context) {
   bool newer = !version.empty();
   for (const LibraryFact& fact : context.facts) {
     const bool about_sharing = fact.id.starts_with("shared-workspace");
-    if (!about_sharing && fact.id != "stale-descriptors") continue;
+    if (fact.library != kCublasLt || (!about_sharing && fact.id != "stale-descriptors")) continue;
     newer = newer && !fact.last.empty() && compare_versions(version, fact.last) > 0;
     if (!holds_for(fact, version)) continue;
     view.corrupt = view.corrupt || fact.id.starts_with("shared-workspace-corrupt");
@@ -153,7 +153,7 @@ VersionView view_of(const RuleContext& context) {
 
 const LibraryFact* sixteen_bit_fact(const RuleContext& context) {
   for (const LibraryFact& fact : context.facts) {
-    if (fact.id == "bf16-shared-workspace-right" &&
+    if (fact.library == kCublasLt && fact.id == "bf16-shared-workspace-right" &&
         holds_for(fact, context.snapshot.cublaslt_version)) {
       return &fact;
     }

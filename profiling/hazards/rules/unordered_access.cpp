@@ -75,7 +75,7 @@ class Search {
  private:
   bool unordered(const Touch& a, const Touch& b) {
     ++questions_;
-    return a.node != b.node && !order_.ordered(a.node, b.node);
+    return a.node != b.node && !order_.ordered(a.node, b.node) && !order_.exclusive(a.node, b.node);
   }
 
   const SnapshotNode& node(const Touch& touch) const { return context_.node({graph_, touch.node}); }

@@ -57,6 +57,14 @@ Reachability::Pair Reachability::lift(int a, int b) const {
   return {.a = a, .b = b};
 }
 
+bool Reachability::exclusive(int a, int b) const {
+  if (std::min(a, b) < 0 || std::max(a, b) >= count_) return false;
+  const Pair pair = lift(a, b);
+  const SnapshotNode& one = graph_.nodes[index(pair.a)];
+  const SnapshotNode& other = graph_.nodes[index(pair.b)];
+  return one.parent >= 0 && one.parent == other.parent && one.body != other.body;
+}
+
 bool Reachability::before(int a, int b) const {
   if (a < 0 || b < 0 || a >= count_ || b >= count_) return false;
   const Pair pair = lift(a, b);

@@ -31,6 +31,9 @@ class Reachability {
   bool before(int a, int b) const;
   bool ordered(int a, int b) const { return before(a, b) || before(b, a); }
 
+  /// In two bodies of one conditional node, of which a launch executes one.
+  bool exclusive(int a, int b) const;
+
   /// For nodes in topological order: is every pair ordered?
   bool chain(const std::vector<int>& nodes) const;
 

@@ -409,5 +409,23 @@ TEST_F(Observing, ProgramsAreNamedAsPeopleKnowThem) {
   EXPECT_EQ(title(std::string_view("./a.out\0", 8)), "a.out (process 1234)");
 }
 
+TEST(KnownLibrary, ByFileAndByFolder) {
+  const auto known = [](const char* path, const char* version) {
+    const auto found = known_library({.path = path, .version = version});
+    return found ? found->name + " " + found->version : "";
+  };
+  EXPECT_EQ(known("/a/libcublasLt.so.13", "13.5.1"), "cuBLASLt 13.5.1");
+  EXPECT_EQ(known("/a/libnccl.so.2.27.5", ""), "NCCL 2.27.5");
+  EXPECT_EQ(known("/a/libnccl.so.2", ""), "");
+  EXPECT_EQ(known("/a/libcudnn.so.9", "9.10.2"), "cuDNN 9.10.2");
+  EXPECT_EQ(known("/a/libcudnn_ops.so.9.10.2", ""), "");
+  EXPECT_EQ(known("/h/.cache/flashinfer/0.6.14/90a/cached_ops/norm/norm.so", ""),
+            "FlashInfer 0.6.14");
+  EXPECT_EQ(known("/h/.cache/flashinfer/0.6.18.post1/90a/x.so", ""), "FlashInfer 0.6.18");
+  EXPECT_EQ(known("/h/flashinfer/flashinfer/0.6.14/x.so", ""), "FlashInfer 0.6.14");
+  EXPECT_EQ(known("/p/site-packages/flashinfer/data/x.so", ""), "");
+  EXPECT_EQ(known("/a/libtorch.so", ""), "");
+}
+
 }  // namespace
 }  // namespace profiling

@@ -11,7 +11,7 @@
 namespace profiling {
 
 inline std::vector<LibraryFact> shipped_facts() {
-  const auto facts = load_library_facts(EXPERTSCOPE_ASSETS "/facts/cublaslt.json");
+  const auto facts = load_library_facts(EXPERTSCOPE_ASSETS "/facts/libraries.json");
   EXPECT_TRUE(facts.ok());
   return facts.ok() ? facts.value() : std::vector<LibraryFact>{};
 }

@@ -4,11 +4,17 @@
 #include <fstream>
 
 #include "profiling/hazards/rules/diagnosis.h"
+#include "tests/unit/graph/hand_made_snapshot.h"
+#include "tests/unit/graph/rule_checks.h"
 
 namespace profiling {
 namespace {
 
+using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
 
 std::string file_with(const std::string& text) {
   const std::string path = testing::TempDir() + "/facts.json";
@@ -43,7 +49,7 @@ TEST(LibraryFacts, HoldFromFirstToLast) {
 }
 
 TEST(LibraryFacts, TheShippedFileIsWhatWasMeasured) {
-  const auto facts = load_library_facts(EXPERTSCOPE_ASSETS "/facts/cublaslt.json");
+  const auto facts = load_library_facts(EXPERTSCOPE_ASSETS "/facts/libraries.json");
   ASSERT_TRUE(facts.ok()) << facts.error().message;
   const auto holds = [&](const std::string& id, const char* version) {
     for (const LibraryFact& fact : facts.value()) {
@@ -68,14 +74,51 @@ TEST(LibraryFacts, RefusesWhatIsMalformedAndSaysWhere) {
   EXPECT_THAT(facts_refusal("{\n\"facts\": [\n}"), HasSubstr("line 3"));
   EXPECT_THAT(facts_refusal("[]"), HasSubstr("'facts'"));
   EXPECT_THAT(facts_refusal(R"({"facts": [7]})"), HasSubstr("fact 1 is not an object"));
-  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "first": 3}]})"), HasSubstr("'first'"));
+  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "library": "b", "first": 3}]})"),
+              HasSubstr("'first'"));
   const std::string rest = R"("statement": "s", "source": "x", "date": "d"}]})";
-  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "", "first": "", "last": "", )" + rest),
-              HasSubstr("empty 'id'"));
-  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "first": "x", "last": "", )" + rest),
-              HasSubstr("not a version"));
-  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "first": "2", "last": "1", )" + rest),
-              HasSubstr("begins with 2"));
+  EXPECT_THAT(
+      facts_refusal(R"({"facts": [{"id": "", "library": "b", "first": "", "last": "", )" + rest),
+      HasSubstr("empty 'id'"));
+  EXPECT_THAT(
+      facts_refusal(R"({"facts": [{"id": "a", "library": "b", "first": "x", "last": "", )" + rest),
+      HasSubstr("not a version"));
+  EXPECT_THAT(
+      facts_refusal(R"({"facts": [{"id": "a", "library": "b", "first": "2", "last": "1", )" + rest),
+      HasSubstr("begins with 2"));
+  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "first": "", "last": "", )" + rest),
+              HasSubstr("'library'"));
+  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "library": "b", "needs": "luck", "first": "",
+                            "last": "", )" +
+                            rest),
+              HasSubstr("'needs' is none of: any graph, collectives"));
+}
+
+TEST(LibraryFacts, AreShownForTheLoadedVersionAndForWhatGraphsHave) {
+  const std::vector<LibraryFact> facts = shipped_facts();
+  HandMade made;
+  made.kernel("scale", {});
+  const auto known = [&](const char* name, const char* version) {
+    made.snapshot.libraries = {{.name = name, .version = version}};
+    return known_of_libraries(made.snapshot, facts);
+  };
+  EXPECT_THAT(known("NCCL", "2.28.9"), IsEmpty());  // no collective was captured
+  made.graph().communicators = {{.name = "communicator 1"}};
+  EXPECT_THAT(known("NCCL", "2.28.9"),
+              ElementsAre(AllOf(StartsWith("NCCL 2.28.9 is loaded. Replays with collectives"),
+                                HasSubstr("vllm #52504, 2026-"))));
+  EXPECT_THAT(known("NCCL", "2.30.4"), IsEmpty());
+  EXPECT_THAT(known("NCCL", "2.27.5"), IsEmpty());
+  EXPECT_THAT(known("cuDNN", "2.28.9"), IsEmpty());
+  EXPECT_THAT(known("FlashInfer", "0.6.18"), ElementsAre(HasSubstr("#4398")));
+  EXPECT_THAT(known("FlashInfer", "0.7.0"), IsEmpty());
+  EXPECT_THAT(known("CUDA driver", "12.2"), ElementsAre(HasSubstr("Loading a module")));
+  EXPECT_THAT(known("CUDA driver", "12.3"), IsEmpty());
+  made.node(NodeType::Conditional, ConditionalNode{.condition = Condition::If, .bodies = 1});
+  EXPECT_THAT(known("CUDA driver", "12.7"), ElementsAre(HasSubstr("empty body hangs")));
+  EXPECT_THAT(known("CUDA driver", "12.8"), IsEmpty());
+  // Facts for rules are evidence of findings.
+  EXPECT_THAT(known("cuBLASLt", "13.5.1"), IsEmpty());
 }
 
 }  // namespace
