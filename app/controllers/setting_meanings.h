@@ -137,7 +137,9 @@ inline constexpr SettingAbout kSettings[] = {
      "Backward computes A again from H, so forward does not save it"},
     {"expert_layer.top_k", SettingGroup::Step,
      "Include token permutation (top-k): permute, unpermute with probabilities, and their "
-     "gradients are part of the step. 0 = input already permuted"},
+     "gradients are part of the step. 0 = input already permuted. Generated splits do not depend "
+     "on "
+     "it: where an expert has more rows than there are tokens, tokens choose it more than once"},
     {"products.passes", SettingGroup::Step,
      "Forward: Y = X W^T. Backward: dX = dY W and dW = dY^T X, from what a forward step has saved. "
      "In an expert layer: both projections and the activation between them"},

@@ -60,7 +60,10 @@ std::string no_fused_kernel(const RunRequest& request) {
 }
 
 std::string no_workspace(const RunRequest& request) {
-  if (on_device(request) && !traits_of(request.backend).own_products) return {};
+  if (traits_of(request.backend).own_products) {
+    return "Expertscope's products need no workspace: choose a cuBLASLt backend";
+  }
+  if (on_device(request)) return {};
   return workspace_support(request.workspace, request, {}).sentence;
 }
 
@@ -70,14 +73,22 @@ std::string one_stream(const RunRequest& request) {
   return "Only one matmul per expert can use several streams: choose cuBLASLt per expert";
 }
 
+bool cublaslt_grouped(const RunRequest& request) {
+  const BackendTraits& backend = traits_of(request.backend);
+  return backend.one_launch && !backend.own_products;
+}
+
 std::string no_arrays(const RunRequest& request) {
-  if (traits_of(request.backend).one_launch) return {};
-  return "Only grouped products read pointers and dimensions from arrays: choose cuBLASLt grouped";
+  if (cublaslt_grouped(request)) return {};
+  return "Only cuBLASLt's grouped products read pointers and dimensions from arrays: choose "
+         "cuBLASLt "
+         "grouped";
 }
 
 std::string no_algorithms(const RunRequest& request) {
-  if (traits_of(request.backend).one_launch) return {};
-  return "Only grouped products have a list of algorithms to try: choose cuBLASLt grouped";
+  if (cublaslt_grouped(request)) return {};
+  return "Only cuBLASLt's grouped products have a list of algorithms to try: choose cuBLASLt "
+         "grouped";
 }
 
 std::string no_programmatic(const RunRequest& request) {

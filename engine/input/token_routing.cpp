@@ -18,12 +18,14 @@ namespace {
 constexpr std::uint64_t kOrderSalt = 0x544F4B;
 constexpr std::uint64_t kLogitSalt = 0x4C4F47;
 
-/// The tokens in an order that depends on the seed: an expert's rows are not neighbours in X.
-std::vector<std::int64_t> shuffled(std::int64_t tokens, std::uint64_t seed) {
+/// The tokens in an order that depends on the seed and on the place: an expert's rows are not
+/// neighbours in X, and those that choose it do not choose another one together.
+std::vector<std::int64_t> shuffled(std::int64_t tokens, int place, std::uint64_t seed) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(tokens));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   for (std::size_t i = order.size(); i > 1; --i) {
-    const std::uint64_t draw = mix64(mix64(seed ^ kOrderSalt) ^ i);
+    const std::uint64_t draw =
+        mix64((mix64(seed ^ kOrderSalt) + static_cast<std::uint64_t>(place)) ^ i);
     std::swap(order[i - 1], order[draw % i]);
   }
   return order;
@@ -33,10 +35,8 @@ std::vector<std::int64_t> shuffled(std::int64_t tokens, std::uint64_t seed) {
 
 TokenRouting::TokenRouting(std::int64_t tokens, int top_k, std::uint64_t seed,
                            std::vector<Step> recorded)
-    : tokens_(tokens),
-      top_k_(top_k),
-      order_(shuffled(tokens, seed)),
-      recorded_(std::move(recorded)) {
+    : tokens_(tokens), top_k_(top_k), recorded_(std::move(recorded)) {
+  for (int place = 0; place < top_k; ++place) orders_.push_back(shuffled(tokens, place, seed));
   std::vector<double> weights(static_cast<std::size_t>(top_k));
   for (std::int64_t token = 0; token < tokens; ++token) {
     double sum = 0.0;
@@ -61,16 +61,29 @@ std::vector<std::int32_t> TokenRouting::experts_of(std::span<const std::int64_t>
   return experts;
 }
 
-/// One copy after the other, expert by expert, to the tokens in turn: a token gets two copies of an
-/// expert only where that has more copies than there are tokens.
+/// One copy after the other, expert by expert, to the tokens in the order of the first place, then
+/// of the second, and so on. An expert whose copies go on in the next place gets those tokens first
+/// that do not have it yet: a token gets two copies of an expert only where that has more copies
+/// than there are tokens.
 std::vector<std::int32_t> TokenRouting::deal(std::span<const std::int64_t> splits) const {
   std::vector<std::int32_t> experts(copies(), -1);
+  std::vector<std::int64_t> order;
   std::int64_t copy = 0;
   for (std::size_t expert = 0; expert < splits.size(); ++expert) {
     for (std::int64_t row = 0; row < splits[expert] && copy < std::ssize(experts); ++row, ++copy) {
-      const std::int64_t token = order_[static_cast<std::size_t>(copy % tokens_)];
-      experts[static_cast<std::size_t>(token * top_k_ + copy / tokens_)] =
-          static_cast<std::int32_t>(expert);
+      const std::int64_t place = copy / tokens_;
+      if (copy % tokens_ == 0) {
+        order = orders_[static_cast<std::size_t>(place)];
+        if (row > 0) {
+          std::stable_partition(order.begin(), order.end(), [&](std::int64_t token) {
+            const std::int32_t before =
+                experts[static_cast<std::size_t>(token * top_k_ + place - 1)];
+            return before != static_cast<std::int32_t>(expert);
+          });
+        }
+      }
+      const std::int64_t token = order[static_cast<std::size_t>(copy % tokens_)];
+      experts[static_cast<std::size_t>(token * top_k_ + place)] = static_cast<std::int32_t>(expert);
     }
   }
   return experts;

@@ -45,7 +45,7 @@ class TokenRouting {
 
   std::int64_t tokens_;
   int top_k_;
-  std::vector<std::int64_t> order_;  // of the tokens, when choices are dealt out
+  std::vector<std::vector<std::int64_t>> orders_;  // of the tokens, by place, for choices dealt out
   std::vector<Step> recorded_;
   std::vector<float> probabilities_;
 };

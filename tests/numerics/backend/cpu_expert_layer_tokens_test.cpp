@@ -314,6 +314,22 @@ TEST(TokenRouting, GivesEveryExpertItsRowsAndEveryTokenDistinctExperts) {
   EXPECT_NE(TokenRouting(40, 4, 8).experts_of(splits), experts) << "the seed has no effect";
 }
 
+/// With equal splits experts that lie a whole round apart had the same tokens, in the same order.
+TEST(TokenRouting, ExpertsDoNotShareTheirTokens) {
+  constexpr std::int64_t kTokens = 64;
+  const TokenRouting routing(kTokens, 4, 7);
+  const std::vector<std::int64_t> splits(16, 16);  // four experts per place
+  const std::vector<std::int32_t> experts = routing.experts_of(splits);
+  std::vector<std::set<std::int64_t>> tokens(splits.size());
+  for (std::size_t copy = 0; copy < experts.size(); ++copy) {
+    tokens[static_cast<std::size_t>(experts[copy])].insert(static_cast<std::int64_t>(copy / 4));
+  }
+  for (std::size_t a = 0; a < tokens.size(); ++a) {
+    EXPECT_EQ(tokens[a].size(), 16U) << "expert " << a;
+    for (std::size_t b = a + 1; b < tokens.size(); ++b) EXPECT_NE(tokens[a], tokens[b]);
+  }
+}
+
 TEST(TokenRouting, SizesThatDoNotFitAreRefusedWithBothValues) {
   RunRequest request = token_request(Scaling::None);
   request.shape.rows = 76;

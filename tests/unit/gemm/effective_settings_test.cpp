@@ -185,6 +185,11 @@ TEST(EffectiveSettings, WhatABackendDoesNotReadIsNotReported) {
   EXPECT_THAT(fields(GemmBackend::CpuReference),
               ElementsAre("streams", "setup_arrays", "programmatic_launch", "int32_splits",
                           "recipe.split_accumulator", "measure.stamps"));
+  request = run_of(Scaling::Block);
+  request.workspace = WorkspaceStrategy::Shared;
+  request.setup_arrays = SetupArrays::Shared;
+  EXPECT_THAT(fields(GemmBackend::CublasLtGrouped), ElementsAre());
+  EXPECT_THAT(fields(GemmBackend::Expertscope), ElementsAre("workspace", "setup_arrays"));
   // A switch that is on by default and does nothing was not asked for; off is what happens.
   request = run_of(Scaling::Block, GemmBackend::CpuReference);
   request.try_algorithms = false;
