@@ -86,12 +86,12 @@ class Attach(unittest.TestCase):
         for way in WAYS:
             with self.subTest(way=way):
                 self.setUp()
-                finding, = self.findings("frozen-seed", way)
+                finding, = self.findings("frozen-seed", way, expect=0)
                 self.assertEqual((finding["rule"], finding["confidence"]), ("frozen-value", "possible"))
                 self.assertIn("(dropout) uses 44 as parameter 3 (argument byte 24)", finding["title"])
                 self.assertIn("had 41, 42, 43.", finding["evidence"][0])
         self.setUp()
-        finding, = self.findings("frozen-split-count")
+        finding, = self.findings("frozen-split-count", expect=0)
         self.assertIn("(attend) uses 3 as parameter 2 (argument byte 16)", finding["title"])
         self.assertIn("had 1, 2, 3.", finding["evidence"][0])
         for scenario in ["seed-in-memory", "seed-updated", "captured-for-each-seed", "constants-of-places"]:
@@ -116,7 +116,7 @@ class Attach(unittest.TestCase):
                 self.assertEqual(self.findings(scenario, expect=0), [])
 
     def test_launches_are_recorded_only_for_captured_kernels(self):
-        self.findings("frozen-split-count")
+        self.findings("frozen-split-count", expect=0)
         spool, = pathlib.Path(self.folder.name).iterdir()
         self.assertEqual(frame_kinds(spool).count(24), 3)  # Kind::EagerLaunch: six launches, three different
         self.setUp()
