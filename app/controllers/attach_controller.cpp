@@ -89,7 +89,8 @@ struct AttachController::Watch {
   AttachStatus now;
   std::vector<AttachedVisit> visits;  // that the window has not taken yet
   bool changed = false;
-  engine::UniqueFd printed;  // the output file of a program elsewhere, which writes until it is gone
+  engine::UniqueFd
+      printed;  // the output file of a program elsewhere, which writes until it is gone
   std::unique_ptr<RunningProgram> program;
   bool give_up = false;  // while the program is being started
   bool stop_watching = false;
