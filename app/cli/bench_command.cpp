@@ -52,8 +52,8 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
     if (order.steps.shapes.empty()) return order;
   } else if (options.steps.given()) {
     return wrong_suite(
-        "--presets, --routing, --torch and --deepgemm belong to the linear suite and the layer "
-        "suite",
+        "--presets, --routing, --torch and --deepgemm belong to the linear suite, all but the last "
+        "to the layer suite too",
         "shapes");
   }
   ENGINE_TRY(engine::validate(order));
