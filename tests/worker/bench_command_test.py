@@ -190,6 +190,30 @@ class LinearBench(CommandLine):
             [("torch _scaled_grouped_mm split", None, None, "fprop: no split here"),
              ("torch _scaled_grouped_mm fast", "fprop", 500, None)])
 
+    def test_missing_torch_is_reported(self):
+        table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", "/nowhere/python")
+        self.assertRegex(table, "no peer: .*/nowhere/python")
+        # -I -S, for a Python without packages, whatever is installed.
+        with open(self.path("bare"), "w") as file:
+            file.write(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+        os.chmod(self.path("bare"), 0o755)
+        table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", self.path("bare"))
+        self.assertRegex(table, "no peer: this Python .* has no torch")
+        self.assertIn("fp8-block", table)
+
+    def test_mistakes_are_named(self):
+        self.assertIn("nonsense", self.refused(1, "bench", "--suite", "linear", *CPU,
+                                               "--presets", "nonsense"))
+        self.assertIn("sideways", self.refused(1, *self.SMALL, "--routing", "sideways"))
+        self.assertIn("--shapes", self.refused(1, *self.SMALL, "--shapes", "8x16x16"))
+        self.assertIn("linear suite", self.refused(1, "bench", *CPU, "--routing", "zipf"))
+        self.assertIn("--suite layer", self.refused(1, "bench", "--suite", "linear", *CPU,
+                                                    "--presets", "laptop layer"))
+
+
+class DeepGemmBench(CommandLine):
+    SMALL = LinearBench.SMALL
+
     def test_deepgemm_is_interleaved(self):
         os.makedirs(self.path("site/deep_gemm"))
         for name, text in (("torch.py", TORCH + MORE_TORCH), ("deep_gemm/__init__.py", DEEPGEMM),
@@ -218,26 +242,6 @@ class LinearBench(CommandLine):
         self.assertIn("--torch", self.refused(1, *self.SMALL, "--torch", "python3", "--deepgemm", "python3"))
         self.assertIn("--suite linear", self.refused(1, "bench", "--suite", "layer", *CPU, "--presets", "laptop layer",
                                                      "--deepgemm", "python3"))
-
-    def test_missing_torch_is_reported(self):
-        table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", "/nowhere/python")
-        self.assertRegex(table, "no peer: .*/nowhere/python")
-        # -I -S, for a Python without packages, whatever is installed.
-        with open(self.path("bare"), "w") as file:
-            file.write(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
-        os.chmod(self.path("bare"), 0o755)
-        table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", self.path("bare"))
-        self.assertRegex(table, "no peer: this Python .* has no torch")
-        self.assertIn("fp8-block", table)
-
-    def test_mistakes_are_named(self):
-        self.assertIn("nonsense", self.refused(1, "bench", "--suite", "linear", *CPU,
-                                               "--presets", "nonsense"))
-        self.assertIn("sideways", self.refused(1, *self.SMALL, "--routing", "sideways"))
-        self.assertIn("--shapes", self.refused(1, *self.SMALL, "--shapes", "8x16x16"))
-        self.assertIn("linear suite", self.refused(1, "bench", *CPU, "--routing", "zipf"))
-        self.assertIn("--suite layer", self.refused(1, "bench", "--suite", "linear", *CPU,
-                                                    "--presets", "laptop layer"))
 
 
 # As PEER, of a whole layer.
@@ -332,35 +336,6 @@ class LayerBench(CommandLine):
                      "step from tokens, weights kept"]
         self.assertEqual(parts, {"torch bf16, eager": ["forward step", "step", "permutation", "step from tokens"],
                                  "torch fp8 split, eager": quantized, "torch fp8 fast, eager": quantized})
-
-    def test_deepgemm_is_interleaved(self):
-        os.makedirs(self.path("site/deep_gemm"))
-        for name, text in (("torch.py", TORCH + MORE_TORCH), ("deep_gemm/__init__.py", DEEPGEMM),
-                           ("deep_gemm/utils.py", DEEPGEMM_UTILS)):
-            with open(self.path(f"site/{name}"), "w") as file:
-                file.write(text)
-        out = self.ok(*self.SMALL, "--json", "--routing", "uniform,zipf", "--deepgemm", sys.executable,
-                      env={"PYTHONPATH": self.path("site")})
-        rows = [json.loads(line) for line in out.splitlines()]
-        self.assertEqual(rows[0]["peer"], "DeepGEMM 0.2, torch 0.1, CUDA 13.0, on no card")
-        padded = ", experts padded to 128 rows"
-        self.assertEqual(
-            [(r["subject"], r.get("part"), r.get("median_us"), r.get("skipped"))
-             for r in rows if "DeepGEMM" in r["subject"] and r["routing"] == "zipf"],
-            [(f"DeepGEMM fp8 block{padded}", part, 500, None) for part in ("fprop", "dgrad", "wgrad")] +
-            [(f"DeepGEMM bf16{padded}", part, 500, None) for part in ("fprop", "dgrad")] +
-            [(f"DeepGEMM bf16{padded}", None, None, "wgrad: not on this card")])
-
-    def test_missing_deepgemm_is_reported(self):
-        with open(self.path("torch.py"), "w") as file:
-            file.write(TORCH)
-        table = self.ok(*self.SMALL, "--routing", "uniform", "--deepgemm", sys.executable,
-                        env={"PYTHONPATH": self.path("")})
-        self.assertRegex(table, "no peer: this Python has no DeepGEMM that loads: .*deep_gemm")
-        self.assertIn("fp8-block", table)
-        self.assertIn("--torch", self.refused(1, *self.SMALL, "--torch", "python3", "--deepgemm", "python3"))
-        self.assertIn("--suite linear", self.refused(1, "bench", "--suite", "layer", *CPU, "--presets", "laptop layer",
-                                                     "--deepgemm", "python3"))
 
     def test_missing_torch_is_reported(self):
         table = self.ok(*self.SMALL, "--torch", "/nowhere/python")

@@ -141,7 +141,7 @@ class Export(CommandLine):
     def test_a_stranger_reads_first_what_the_page_is_about_and_where_things_are(self):
         page = self.page_of(SESSIONS / "h200_layer.session")
         for word in ("what the profiler Expertscope measured of one step of a Mixture-of-Experts layer",
-                     "Measured on NVIDIA H200", "12 runs, 2 comparisons of recipes and 2 visits to the graph doctor"):
+                     "Measured on NVIDIA H200", "22 runs, 2 comparisons of recipes and 2 visits to the graph doctor"):
             self.assertIn(word, page.text[:page.text.index("step, median")])
         links = [value for name, value in page.attributes if name == "href" and value.startswith("#")]
         self.assertEqual(len(links), page.tags.count("h2"))
@@ -160,7 +160,7 @@ class Export(CommandLine):
         table = text[text.index("<table>"):text.index("</table>")]
         for section, name in re.findall('<td class="w"><a href="#([^"]+)">([^<]+)</a></td>', table):
             self.assertIn(f'<h2 id="{section}">{name}</h2>', text)
-        self.assertEqual(table.count("<a href"), 12)
+        self.assertEqual(table.count("<a href"), 22)
 
     def test_a_comparison_over_steps_is_a_chart_with_its_table_folded(self):
         page = self.page_of(SESSIONS / "h200_layer.session")
@@ -192,7 +192,7 @@ class Export(CommandLine):
         self.assertEqual(len(set(titles)), 12, titles)
         for title in titles:
             self.assertNotIn("Traced", title)
-            self.assertLessEqual(len(title), 100)
+            self.assertLessEqual(len(title), 125)  # the backend is part of it: A and B differ in theirs
         self.assertTrue(titles[0].startswith("1. DeepSeek-V3 layer, 32 experts · FP8 block"), titles[0])
         # Its section lists all of them.
         self.assertIn("Traced 10", page.text)
