@@ -104,6 +104,25 @@ def test_legends_are_whole(open_window):
     assert window.control("layer.memory_legend")["value"] == "X; H; A; Y; second copies of weights"
 
 
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_sentences_of_the_layer_keep_their_conclusion(open_window, width):
+    """The memory's says at its end the opposite of its beginning: "1.28x less than BF16; ... 1.83x more"."""
+    window = recording(open_window, width, 900)
+    show(window, 2, "numerics.part.2")
+    for name in ("layer.memory_sentence", "layer.errors_sentence"):
+        sentence = window.control(name)
+        assert sentence["label"].replace("\n", " ") == sentence["value"], sentence
+    memory = window.control("layer.memory_sentence")
+    assert memory["value"].endswith("x more than BF16."), memory
+    assert "\n" in memory["label"], "it needs several lines here"
+    # The bars begin below it, and keep most of the card.
+    _, top, _, bottom = memory["rect"]
+    legend = window.control("layer.memory_legend")["rect"]
+    assert bottom <= legend[1]
+    _, card_top, _, card_bottom = window.control("layer.memory")["rect"]
+    assert card_bottom - legend[3] > 0.5 * (card_bottom - card_top), (card_top, legend, card_bottom)
+
+
 def test_the_axis_of_scales_fits_them(open_window):
     """All amax are above 1: a range from the left end of the plot holds some of them."""
     window = recording(open_window)
