@@ -1,5 +1,7 @@
 """What a newcomer reads at 1280 pixels: names, legends, axes and reasons are whole, and true."""
 import pathlib
+import shutil
+import sqlite3
 
 import pytest
 
@@ -221,3 +223,19 @@ def test_the_owner_of_memory_is_whole_in_its_tooltip(open_window):
     window.seen("the pointer")
     said = window.wait("a tooltip", lambda m: m["state"]["tooltip"])["state"]["tooltip"]
     assert "\nrole: " in said and "..." not in said.split("\n")[0], said
+
+
+def test_a_disproved_finding_prescribes_nothing(open_window, tmp_path):
+    path = shutil.copy(SESSIONS / "workspace_bug.session", tmp_path / "disproved.session")
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE findings SET confidence = 'disproved'")
+    file.close()
+    window = open_window(str(path), "--no-worker", width=1440, height=900)
+    window.wait("the visit", lambda m: m["state"]["session_path"] != "")
+    show(window, 3, "graphs.view.3")
+    if window.control("doctor.fix") is None:
+        window.click("doctor.finding.0")
+        window.settle()
+    assert window.control("doctor.finding.0")["value"] == "disproved shared-workspace"
+    assert window.control("doctor.fix")["value"].startswith("Disproved: replays were right")
+    assert window.control("doctor.code") is None and window.control("doctor.library") is None
