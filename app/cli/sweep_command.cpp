@@ -235,6 +235,9 @@ int sweep(const SweepOptions& options) {
   const MeasuredBatch measured = measure(session, batch, writer.value().get());
   const std::vector<SweepPoint> points = points_of(batch, measured.runs);
   if (options.csv) {
+    // A CSV has no place for a sentence.
+    const std::string scope = profiling::frontier_scope_words(points);
+    if (!scope.empty()) print(stderr, "expertscope: {}\n", scope);
     print("{}", profiling::csv_text(profiling::sweep_table(points)));
   } else if (options.json) {
     print_json(batch, measured, varied, iterations, points);
@@ -255,7 +258,9 @@ int sweep(const SweepOptions& options) {
 
 void add_sweep_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
-      "sweep", "Vary one request along axes and print accuracy against time");
+      "sweep",
+      "Vary one request along axes and print accuracy against time. Only points of the "
+      "same shape, routing and seed are compared for the frontier");
   const auto options = std::make_shared<SweepOptions>();
   command
       .add_option(

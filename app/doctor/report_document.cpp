@@ -27,6 +27,7 @@ using profiling::DoctorReport;
 using profiling::Document;
 using profiling::ExperimentRecord;
 using profiling::Finding;
+using profiling::Fix;
 using profiling::for_files;
 using profiling::for_people;
 using profiling::Measure;
@@ -95,14 +96,17 @@ void add_finding(const DoctorReport& report, std::size_t number, Document& docum
   }
   if (!nodes.empty()) document.fact("nodes", fmt::format("{}", fmt::join(nodes, "\n")));
   if (!finding.missing_order.empty()) document.fact("missing", finding.missing_order);
-  if (!finding.fix.words.empty()) document.fact("fix", finding.fix.words);
-  if (!finding.explanation.empty()) document.fact("why", finding.explanation);
+  const std::string disproved = disproved_text(finding);
+  const Fix fix = disproved.empty() ? finding.fix : Fix{.words = disproved};
+  if (!fix.words.empty()) document.fact(disproved.empty() ? "fix" : "result", fix.words);
+  if (!finding.explanation.empty()) {
+    document.fact(disproved.empty() ? "why" : "suspected because", finding.explanation);
+  }
   if (!finding.proof.words.empty()) document.fact("test", finding.proof.words);
-  document.code({.heading = "cuBLASLt", .language = "cpp", .text = finding.fix.cublaslt});
-  document.code({.heading = "PyTorch", .language = "python", .text = finding.fix.pytorch});
-  document.code({.heading = "Transformer Engine",
-                 .language = "python",
-                 .text = finding.fix.transformer_engine});
+  document.code({.heading = "cuBLASLt", .language = "cpp", .text = fix.cublaslt});
+  document.code({.heading = "PyTorch", .language = "python", .text = fix.pytorch});
+  document.code(
+      {.heading = "Transformer Engine", .language = "python", .text = fix.transformer_engine});
   document.list(finding.evidence);
   document.table(accesses_table(report.snapshot, finding));
 }

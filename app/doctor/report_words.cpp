@@ -327,6 +327,12 @@ Health health_of(const DoctorReport& report) {
   return not_replayed ? Health::NotRun : Health::Healthy;
 }
 
+std::string disproved_text(const profiling::Finding& finding) {
+  if (finding.confidence != Confidence::Disproved) return {};
+  return "Disproved: replays were right in the experiment that was to show it. Nothing needs to be "
+         "changed.";
+}
+
 std::string smallest_cure_text(const DoctorReport& report) {
   std::vector<std::string> owners;
   for (const profiling::MovedMemory& moved : report.smallest_cure) {

@@ -27,6 +27,9 @@ std::string conclusion_of(const profiling::DoctorReport& report);
 /// line for each piece of memory; empty if none was found.
 std::string smallest_cure_text(const profiling::DoctorReport& report);
 
+/// Of a disproved finding: what stands in place of its reason and its fix. Empty for others.
+std::string disproved_text(const profiling::Finding& finding);
+
 /// "Markers cost 15.0 % of a replay: 53.7 us with them, 46.7 us without (medians of 16 each,
 /// interleaved)."; empty if no experiment has measured it.
 std::string marker_cost_text(const profiling::DoctorReport& report);

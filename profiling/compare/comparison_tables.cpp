@@ -298,9 +298,11 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
   const bool summaries =
       std::ranges::any_of(points, [](const SweepPoint& point) { return !point.summary.empty(); });
   if (summaries) columns.insert(columns.end(), {for_files("request"), for_files("device")});
-  return {.name = "sweep",
-          .columns = std::move(columns),
-          .rows = [&points, varied, all_measured, summaries](const RowSink& sink) {
+  return {
+      .name = "sweep",
+      .columns = std::move(columns),
+      .rows =
+          [&points, varied, all_measured, summaries](const RowSink& sink) {
             for (std::size_t i = 0; i < points.size(); ++i) {
               const SweepPoint& point = points[i];
               const bool measured = point.unmeasured.empty();
@@ -325,7 +327,8 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
               }
               sink({.cells = std::move(cells), .tone = tone, .full_name = std::move(full_name)});
             }
-          }};
+          },
+      .note = frontier_scope_words(points)};
 }
 
 }  // namespace profiling

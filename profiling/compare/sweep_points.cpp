@@ -126,6 +126,20 @@ void mark_frontier(std::span<SweepPoint> points, SnrChoice choice) {
   }
 }
 
+std::string frontier_scope_words(std::span<const SweepPoint> points) {
+  std::map<std::string_view, std::size_t> measured;  // points of every work
+  for (const SweepPoint& point : points) {
+    if (point.time.n > 0) ++measured[point.work];
+  }
+  if (measured.size() < 2) return {};
+  const bool alone =
+      std::ranges::all_of(measured, [](const auto& work) { return work.second == 1; });
+  return fmt::format(
+      "Points of another shape, routing or seed do other work and are not compared: {}.",
+      alone ? "here every point is the only one of its work, so it is on the frontier"
+            : fmt::format("each of the {} kinds has a frontier of its own", measured.size()));
+}
+
 bool has_shortest_median(const SweepPoint& point, std::span<const SweepPoint> points) {
   if (point.frontier != FrontierPlace::Undecided) return point.frontier == FrontierPlace::On;
   return points[point.doubt->other].time.median >= point.time.median;

@@ -74,6 +74,9 @@ double snr_of(const SweepPoint& point, SnrChoice choice);
 /// on the frontier, where faster, off it. kFalseVerdicts holds for all points of one work and seed
 /// together. Points without a time or an SNR are off and beat nothing.
 void mark_frontier(std::span<SweepPoint> points, SnrChoice choice);
+/// Where the points are not all of one work and seed: that only those of one are compared. Else
+/// empty.
+std::string frontier_scope_words(std::span<const SweepPoint> points);
 /// For the line of the frontier: no other of the same work and seed that is at least as accurate
 /// has a shorter median.
 bool has_shortest_median(const SweepPoint& point, std::span<const SweepPoint> points);

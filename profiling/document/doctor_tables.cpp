@@ -78,7 +78,9 @@ Table findings_table(const DoctorReport& report) {
               sink({.cells = cells_of(
                         i, finding.rule, finding.hazard, name_of(finding.confidence), finding.title,
                         places(finding.nodes), finding.missing_order, finding.explanation,
-                        fmt::format("{}", fmt::join(finding.evidence, "\n")), finding.fix.words)});
+                        fmt::format("{}", fmt::join(finding.evidence, "\n")),
+                        finding.confidence == Confidence::Disproved ? std::string()
+                                                                    : finding.fix.words)});
             }
           }};
 }

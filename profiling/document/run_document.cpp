@@ -17,6 +17,7 @@
 #include "profiling/document/iteration_words.h"
 #include "profiling/document/power_words.h"
 #include "profiling/document/quantity.h"
+#include "profiling/document/ranked_steps_table.h"
 #include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/power/power_summary.h"
@@ -29,7 +30,6 @@ namespace {
 
 using engine::counted;
 
-constexpr std::size_t kSlowestSteps = 5;
 constexpr std::array kLevels = {"every node traced", "graph launches traced", "nothing traced"};
 
 /// "median 0.301 ms ±0.8 %, p5 0.298, p95 0.310, 50 samples"
@@ -323,7 +323,8 @@ class RunWriter {
 
   void recorded_steps() {
     if (!result_.recorded_routing || result_.recorded_routing->steps.size() < 2) return;
-    const engine::RecordedRouting& recorded = *result_.recorded_routing;
+    const std::shared_ptr<const RankedSteps> ranked = ranked_steps(result_, run_.power.samples);
+    const engine::RecordedRouting& recorded = ranked->recorded;
     std::vector<double> time;
     std::vector<double> imbalance;
     std::vector<double> snr;
@@ -332,14 +333,15 @@ class RunWriter {
       imbalance.push_back(step.imbalance);
       snr.push_back(step.y_snr_db);
     }
-    std::vector<std::size_t> slowest = engine::slowest_steps(recorded, kSlowestSteps);
-    if (slowest.empty()) {
+    if (ranked->timed == 0) {
       document_.paragraph(
           "No step has a time of its own: none ran, or several micro-batches were in flight and "
           "share the time of their iteration.");
     } else {
       document_.chart({.title = "Time of every recorded step",
-                       .note = "Median of its iterations",
+                       .note = "Median of its iterations, without those throttled and the first "
+                               "where the step has others; " +
+                               slowest_words(*ranked),
                        .item = "recorded step",
                        .quantity = "time",
                        .measure = Measure::Time,
@@ -356,7 +358,7 @@ class RunWriter {
                      .quantity = "SNR of Y",
                      .measure = Measure::Decibels,
                      .values = std::move(snr)});
-    document_.table(recorded_steps_table(recorded, std::move(slowest)));
+    document_.table(ranked_steps_table(ranked, std::min(ranked->timed, kMostSlowest)));
   }
 
   void operand_charts() {

@@ -1,5 +1,6 @@
 // The list of a run's tables, and those of them that only files have.
 #include "profiling/document/run_tables.h"
+#include "profiling/document/ranked_steps_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -361,7 +362,7 @@ std::vector<Table> run_tables(const RecordedRun& run) {
   tables.push_back(stages_table(run));
   tables.push_back(expert_times_table(run));
   tables.push_back(splits_table(result.splits));
-  tables.push_back(recorded_steps_table(recorded_routing_of(result)));
+  tables.push_back(ranked_steps_table(ranked_steps(result, run.power.samples)));
   tables.push_back(recorded_splits_table(result));
   tables.push_back(graph_nodes_table(run, nullptr));
   tables.push_back(step_graphs_table(result));

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -23,6 +24,19 @@ constexpr const char* kMethods[] = {"records", "tile stamps", "alone on the devi
 /// Missing where nothing is moved or computed.
 Cell amount(double value) { return value > 0.0 ? Cell(value) : Cell(); }
 
+/// For every row, whether it does its operation's work: the one with the most time. The others,
+/// such as the memset before a product, only help it: its rate and its roof are not theirs.
+std::vector<bool> main_kernels(const std::vector<KernelSummary>& kernels) {
+  std::map<std::pair<engine::Stage, engine::WrittenValue>, std::size_t> longest;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto at = longest.try_emplace({kernels[i].stage, kernels[i].writes}, i).first;
+    if (kernels[i].time.sum > kernels[at->second].time.sum) at->second = i;
+  }
+  std::vector<bool> main(kernels.size());
+  for (const auto& [operation, row] : longest) main[row] = true;
+  return main;
+}
+
 }  // namespace
 
 Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels,
@@ -42,7 +56,8 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels,
         "roof", Measure::Words,
         "The lower of the two bounds that this run measured for the operation, its copy (memory) "
         "or its dense product, and how much of it is reached. From 70 % on it is what limits the "
-        "operation; below, what limits it was not measured"));
+        "operation; below, what limits it was not measured. Only at the kernel that takes most of "
+        "the operation's time"));
   }
   return {.name = "kernels",
           .title = "Kernels",
@@ -51,7 +66,9 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels,
               [&run, roofs, kernels = std::move(kernels),
                points = std::move(points)](const RowSink& sink) {
                 engine::OperationNames operations(run.result.effective.step);
-                for (const KernelSummary& kernel : kernels) {
+                const std::vector<bool> main = main_kernels(kernels);
+                for (std::size_t i = 0; i < kernels.size(); ++i) {
+                  const KernelSummary& kernel = kernels[i];
                   const std::string name = name_of(run.activity, kernel.name);
                   const std::string& operation = operations.of(kernel.stage, kernel.writes);
                   const bool both = !operation.empty() && operation != name;
@@ -61,14 +78,20 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels,
                                         engine::stage_name(kernel.stage)),
                       .stage = kernel.stage,
                       .full_name = full};
-                  if (!points.empty()) {
+                  if (!points.empty() && !main[i]) {
+                    row.full_name +=
+                        "\nA small part of its operation, whose rate is at the "
+                        "kernel that takes most of the time.";
+                  } else if (!points.empty()) {
                     row.full_name += '\n';
                     row.full_name += roof_sentence(run.result, points, kernel.stage, kernel.writes);
                   }
                   add_time_cells(row.cells, kernel.time);
                   row.cells.emplace_back(kernel.share);
                   if (roofs) {
-                    std::string words = roof_words(run.result, points, kernel.stage, kernel.writes);
+                    std::string words =
+                        main[i] ? roof_words(run.result, points, kernel.stage, kernel.writes)
+                                : std::string();
                     row.cells.push_back(words.empty() ? Cell() : Cell(std::move(words)));
                   }
                   sink(row);

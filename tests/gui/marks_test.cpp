@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <vector>
 
+#include "app/gui/plot/companion_scale.h"
 #include "app/gui/plot/plot_text.h"
 #include "tests/gui/unseen_window.h"
 
@@ -62,6 +65,19 @@ TEST(Marks, BarsAreFoundByColumnAndDotsOverThemFirst) {
   marks.push_back(Dots{.dots = {{.at = {2.0, 9.0}}}});
   EXPECT_EQ(find_mark(kX, kY, {24, 5}, 1.0F, marks).mark, 1);
   EXPECT_EQ(find_mark(kX, kY, {24, 90}, 1.0F, marks).mark, 0);
+}
+
+TEST(Marks, CompanionsAreScaledToTheBarsAndNotToAWhisker) {
+  std::vector<Bar> bars = {{.value = 0.8e6, .low = 0.7e6, .high = 3.1e6, .companion = 1024.0},
+                           {.value = 0.4e6, .low = 0.4e6, .high = 0.4e6, .companion = 512.0},
+                           {.value = std::nan(""), .companion = 256.0}};
+  EXPECT_DOUBLE_EQ(companion_scale(bars) * 1024.0, 0.8e6) << "as high as the highest bar";
+  EXPECT_EQ(companion_words("rows", bars), "rows: 256 to 1 024");
+  for (Bar& bar : bars) bar.companion = 1024.0;
+  EXPECT_EQ(companion_words("rows", bars), "rows: all 1 024");
+  for (Bar& bar : bars) bar.companion = 0.0;
+  EXPECT_EQ(companion_scale(bars), 0.0);
+  EXPECT_EQ(companion_scale({}), 0.0);
 }
 
 /// Vertices that a plot of this rule consists of.

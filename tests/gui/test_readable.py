@@ -1,5 +1,7 @@
 """What a newcomer reads at 1280 pixels: names, legends, axes and reasons are whole, and true."""
 import pathlib
+import shutil
+import sqlite3
 
 import pytest
 
@@ -104,6 +106,25 @@ def test_legends_are_whole(open_window):
     assert window.control("layer.memory_legend")["value"] == "X; H; A; Y; second copies of weights"
 
 
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_sentences_of_the_layer_keep_their_conclusion(open_window, width):
+    """The memory's says at its end the opposite of its beginning: "1.28x less than BF16; ... 1.83x more"."""
+    window = recording(open_window, width, 900)
+    show(window, 2, "numerics.part.2")
+    for name in ("layer.memory_sentence", "layer.errors_sentence"):
+        sentence = window.control(name)
+        assert sentence["label"].replace("\n", " ") == sentence["value"], sentence
+    memory = window.control("layer.memory_sentence")
+    assert memory["value"].endswith("x more than BF16."), memory
+    assert "\n" in memory["label"], "it needs several lines here"
+    # The bars begin below it, and keep most of the card.
+    _, top, _, bottom = memory["rect"]
+    legend = window.control("layer.memory_legend")["rect"]
+    assert bottom <= legend[1]
+    _, card_top, _, card_bottom = window.control("layer.memory")["rect"]
+    assert card_bottom - legend[3] > 0.5 * (card_bottom - card_top), (card_top, legend, card_bottom)
+
+
 def test_the_axis_of_scales_fits_them(open_window):
     """All amax are above 1: a range from the left end of the plot holds some of them."""
     window = recording(open_window)
@@ -170,7 +191,7 @@ def test_what_trying_algorithms_gained_names_the_product(open_window):
 def test_marks_without_an_axis_say_how_high_they_are(open_window):
     window = recording(open_window)
     show(window, 1)
-    assert window.control("performance.experts.companions")["value"] == "rows \u2264 1 024"
+    assert window.control("performance.experts.companions")["value"] == "rows: all 1 024"
 
 
 def test_a_refused_sweep_says_why(open_window):
@@ -202,3 +223,19 @@ def test_the_owner_of_memory_is_whole_in_its_tooltip(open_window):
     window.seen("the pointer")
     said = window.wait("a tooltip", lambda m: m["state"]["tooltip"])["state"]["tooltip"]
     assert "\nrole: " in said and "..." not in said.split("\n")[0], said
+
+
+def test_a_disproved_finding_prescribes_nothing(open_window, tmp_path):
+    path = shutil.copy(SESSIONS / "workspace_bug.session", tmp_path / "disproved.session")
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE findings SET confidence = 'disproved'")
+    file.close()
+    window = open_window(str(path), "--no-worker", width=1440, height=900)
+    window.wait("the visit", lambda m: m["state"]["session_path"] != "")
+    show(window, 3, "graphs.view.3")
+    if window.control("doctor.fix") is None:
+        window.click("doctor.finding.0")
+        window.settle()
+    assert window.control("doctor.finding.0")["value"] == "disproved shared-workspace"
+    assert window.control("doctor.fix")["value"].startswith("Disproved: replays were right")
+    assert window.control("doctor.code") is None and window.control("doctor.library") is None

@@ -182,6 +182,12 @@ class Sweep(Commands):
         self.assertEqual([(run["request"]["shape"]["rows"], run["request"]["seed"]) for run in out["runs"]],
                          list(itertools.product([64, 128], [1, 2, 3])))
         self.assertTrue(all("median_ns" in run for run in out["runs"]))
+        # Six points of six kinds of work: none is compared, which table and CSV say.
+        table = call("sweep", *few, "--rows", "64,128", "--seed", "1,2")
+        self.assertIn("are not compared", " ".join(table.stdout.split()))
+        ended = call("sweep", *few, "--rows", "64,128", "--seed", "1,2", "--csv")
+        self.assertIn("are not compared", ended.stderr)
+        self.assertNotIn("not compared", ended.stdout)
         self.assertTrue(out["runs"][5]["label"].endswith(", rows 128, seed 3"), out["runs"][5]["label"])
         both = json.loads(self.ok("sweep", *few, "--rows", "64,128", "--axes", "recipe", "--json"))
         self.assertEqual(both["varied"], ["recipe", "rows"])

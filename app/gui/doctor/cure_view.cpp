@@ -29,6 +29,13 @@ void show_recorded(const PanelContext& context, const char* id, const char* labe
   controls::record(context, id, label, "text", text, at, ImGui::GetItemRectMax());
 }
 
+/// A disproved finding has none: in its place are words that say so.
+profiling::Fix fix_of(const profiling::Finding* finding) {
+  if (finding == nullptr) return {};
+  const std::string disproved = disproved_text(*finding);
+  return disproved.empty() ? finding->fix : profiling::Fix{.words = disproved};
+}
+
 }  // namespace
 
 void CureView::draw_code(const PanelContext& context, const profiling::Fix& fix) {
@@ -77,17 +84,18 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
       .draw =
           [this, &context, finding, smallest](const Area& room) {
             ImGui::BeginChild("##doctor.cure", room.size, false);
-            if (finding != nullptr) {
-              show_recorded(context, "doctor.fix", "the cure in words", finding->fix.words);
-            }
+            const profiling::Fix fix = fix_of(finding);
+            show_recorded(context, "doctor.fix", "the cure in words", fix.words);
             show_recorded(context, "doctor.smallest_cure", "smallest cure", smallest);
-            if (finding != nullptr) draw_code(context, finding->fix);
+            if (finding != nullptr && finding->confidence != profiling::Confidence::Disproved) {
+              draw_code(context, fix);
+            }
             ImGui::EndChild();
           },
       .words = true};
   if (finding != nullptr) {
     spec.text = [finding, smallest] {
-      const profiling::Fix& fix = finding->fix;
+      const profiling::Fix fix = fix_of(finding);
       std::string text;
       for (const std::string* part :
            {&fix.words, &smallest, &fix.cublaslt, &fix.pytorch, &fix.transformer_engine}) {

@@ -235,7 +235,9 @@ void FindingView::draw_finding(const PanelContext& context, GraphScene& scene,
   draw_prove(context, scene, finding, bar);
   show_wrapped(finding.title);
   if (!finding.nodes.empty()) draw_nodes(context, scene, finding);
-  heading(context, "Why that breaks replays");
+  const std::string disproved = disproved_text(finding);
+  if (!disproved.empty()) show_wrapped(disproved);
+  heading(context, disproved.empty() ? "Why that breaks replays" : "Why it was suspected");
   show_wrapped(finding.explanation);
   if (!finding.missing_order.empty()) show_wrapped(finding.missing_order);
   if (!finding.accesses.empty()) {

@@ -7,6 +7,7 @@
 #include "app/gui/panels/layer_view.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/fitted_lines.h"
 #include "engine/model/snr_words.h"
 #include "profiling/document/run_tables.h"
 
@@ -21,15 +22,29 @@ std::string gain_text(double gain) {
   return text == "+0.0" || text == "-0.0" ? "0.0" : text;
 }
 
-/// A line of text on top of a card; returns what is left below it.
+/// A sentence of a card gets no more lines than this, so that its bars keep their room.
+constexpr std::size_t kSentenceLines = 5;
+
+/// A sentence on top of a card, on as many lines as it needs: its conclusion comes last. Returns
+/// what is left below it.
 Area with_sentence(const PanelContext& context, const Area& room, const char* id,
                    const std::string& sentence) {
   if (sentence.empty()) return room;
-  const float height = context.theme.fonts.label->FontSize + context.theme.px(kGapSmall);
-  draw_text_line(
-      context, {room.at, ImVec2(room.size.x, height)},
-      {.id = id, .label = "in a sentence", .text = sentence, .color = context.theme.colors.text});
-  return room.below(height + context.theme.px(kGapSmall));
+  const ImFont* font = context.theme.fonts.label;
+  const float gap = context.theme.px(kGapSmall);
+  const FittedLines fit = fitted_lines(font, sentence, room.size.x, kSentenceLines);
+  ImVec2 at = room.at;
+  for (const std::string& line : fit.lines) {
+    plot::draw_text(ImGui::GetWindowDrawList(), font, at, context.theme.colors.text, line);
+    at.y += font->FontSize + 0.5F * gap;
+  }
+  const ImVec2 end(room.end().x, at.y);
+  const std::string shown = fit.text();
+  controls::record(context, id, shown.c_str(), "text", sentence, room.at, end);
+  if (!fit.whole && ImGui::IsMouseHoveringRect(room.at, end) && ImGui::IsWindowHovered()) {
+    controls::tooltip(context, sentence);
+  }
+  return room.below(at.y - room.at.y + gap);
 }
 
 }  // namespace

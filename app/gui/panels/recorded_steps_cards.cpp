@@ -9,12 +9,11 @@
 
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/ranked_steps_table.h"
 #include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
-
-constexpr std::size_t kSlowest = 5;
 
 /// A line over the steps covers at least this much, so that noise does not look like a trend.
 constexpr double kLeastSnrSpan = 3.0;  // dB
@@ -22,14 +21,6 @@ constexpr double kLeastImbalanceSpan = 0.5;
 
 std::string figure_or(double value, const char* missing, int digits) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : std::string(missing);
-}
-
-/// "12.3 us (n 4)", "not run"; where micro-batches in flight share the time, none.
-std::string time_text(const engine::RecordedStep& step, bool with_number) {
-  if (step.visits == 0) return "not run";
-  const std::string time =
-      std::isfinite(step.median_ns) ? plot::duration_text(step.median_ns) : "not timed alone";
-  return with_number ? fmt::format("{} (n {})", time, step.visits) : time;
 }
 
 std::string snr_text(double snr_db, std::uint64_t left_out) {
@@ -69,32 +60,26 @@ std::string range_text(const plot::Range& range, const char* unit, int digits) {
 
 bool RecordedStepsCards::follow(const PanelContext& context, const profiling::RecordedRun& run,
                                 std::uint64_t generation) {
-  const bool same = recorded_ != nullptr && generation_ == generation;
-  recorded_ = run.result.recorded_routing ? &*run.result.recorded_routing : nullptr;
-  if (recorded_ == nullptr || recorded_->steps.empty()) {
-    recorded_ = nullptr;
+  if (!run.result.recorded_routing || run.result.recorded_routing->steps.empty()) {
+    ranked_ = nullptr;
     return false;
   }
-  if (same && rows_theme_ == context.theme.kind) return true;
+  const bool same = ranked_ != nullptr && generation_ == generation;
+  const bool skip = context.view.skip_throttled;
+  if (same && skip_throttled_ == skip && rows_theme_ == context.theme.kind) return true;
+  const std::size_t steps_before = ranked_ == nullptr ? 0 : steps().size();
+  ranked_ = profiling::ranked_steps(run.result, run.power.samples, skip);
   if (!same) {
-    const bool other = order_.size() != steps().size();
-    order_ = engine::slowest_steps(*recorded_, steps().size());
-    slowest_ = std::min(order_.size(), kSlowest);
-    std::vector<bool> timed(steps().size());
-    for (const std::size_t index : order_) timed[index] = true;
-    for (std::size_t i = 0; i < timed.size(); ++i) {
-      if (!timed[i]) order_.push_back(i);
-    }
     backward_ = run.result.backward;
     // The same steps again: the one that was looked at stays.
-    if (other) chosen_ = static_cast<int>(order_.front());
-    table_ = {};
-    choose(chosen_);
+    if (steps().size() != steps_before) chosen_ = static_cast<int>(ranked_->order.front());
   }
+  if (!same || skip_throttled_ != skip) table_ = {};
+  choose(chosen_);
   generation_ = generation;
+  skip_throttled_ = skip;
   rows_theme_ = context.theme.kind;
-  drawn_ =
-      plot::drawn(profiling::recorded_steps_table(*recorded_, order_, slowest_), context.theme);
+  drawn_ = plot::drawn(profiling::ranked_steps_table(ranked_, steps().size()), context.theme);
   return true;
 }
 
@@ -104,26 +89,29 @@ const engine::RecordedStep& RecordedStepsCards::chosen() const {
 
 void RecordedStepsCards::choose(int index) {
   chosen_ = std::clamp(index, 0, count() - 1);
-  const auto row = std::ranges::find(order_, static_cast<std::size_t>(chosen_));
-  table_.selected = static_cast<int>(row - order_.begin());
+  const auto row = std::ranges::find(ranked_->order, static_cast<std::size_t>(chosen_));
+  table_.selected = static_cast<int>(row - ranked_->order.begin());
 }
 
 bool RecordedStepsCards::is_slow(std::size_t index) const {
-  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(slowest_);
-  return std::find(order_.begin(), end, index) != end;
+  return std::ranges::find(ranked_->slowest, index) != ranked_->slowest.end();
 }
 
-std::string RecordedStepsCards::slowest_text(const char* separator) const {
-  std::string text;
-  for (std::size_t i = 0; i < slowest_; ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : separator, steps()[order_[i]].step);
+std::string RecordedStepsCards::time_text(int index) const {
+  const engine::RecordedStep& step = steps()[static_cast<std::size_t>(index)];
+  if (step.visits == 0) return "not run";
+  const profiling::StepTime& time = ranked_->times[static_cast<std::size_t>(index)];
+  if (std::isfinite(step.median_ns)) {
+    return fmt::format("{} (n {})", plot::duration_text(step.median_ns),
+                       profiling::visits_words(step, time));
   }
-  return text;
+  return time.visits == profiling::StepVisits::OnlyThrottled ? "only while throttled"
+                                                             : "not timed alone";
 }
 
 EmptyState RecordedStepsCards::nothing() const {
   if (count() > 1) return {};
-  return {"One step", "The file has the routing of one step (" + recorded_->source +
+  return {"One step", "The file has the routing of one step (" + ranked_->recorded.source +
                           "). Choose in the rail how many tokens form a step, or open a routing "
                           "file of several steps."};
 }
@@ -132,11 +120,11 @@ std::string RecordedStepsCards::strip_note() const {
   if (count() < 2) return "";
   const auto reached = std::ranges::count_if(
       steps(), [](const engine::RecordedStep& step) { return step.visits > 0; });
-  std::string note = fmt::format("{} of {} steps", count(), recorded_->file_steps);
+  std::string note = fmt::format("{} of {} steps", count(), ranked_->recorded.file_steps);
   if (reached < count()) {
     note += fmt::format(", {} run: {} iterations reach all", reached, count());
   }
-  return note + ", slowest: " + slowest_text(", ");
+  return note + ", " + profiling::slowest_words(*ranked_);
 }
 
 CardSpec RecordedStepsCards::strip(const PanelContext& context) {
@@ -147,20 +135,25 @@ CardSpec RecordedStepsCards::strip(const PanelContext& context) {
           "Which steps of the recorded routing are slow, and does imbalance explain it? "
           "Drag over the strip, or press the arrow keys above it.",
       .note = strip_note(),
-      .measured = recorded_->source +
-                  ". Iteration i used the splits of step i, wrapping around after the last step; "
-                  "a step's time is the median of its iterations. Imbalance: the largest "
-                  "split over the mean "
-                  "split. SNR of Y: " +
-                  recorded_->numerics +
+      .measured = ranked_->recorded.source +
+                  ". Iteration i used the splits of step i, wrapping around after the last step. " +
+                  profiling::kRankWords +
+                  " Imbalance: the largest split over the mean split. SNR of Y: " +
+                  ranked_->recorded.numerics +
                   ". Hatched: not run. A line at the foot: the step ran in flight with other "
                   "micro-batches, so it has no separate time.",
-      .list = [this] { return profiling::recorded_steps_table(*recorded_); },
+      .list = [this] { return profiling::ranked_steps_table(ranked_); },
       .empty = [this] { return nothing(); },
       .draw = [this, &context](const Area& room) { draw_strip(context, room); },
       .read_out = {"performance.steps", "recorded steps", [this] {
-                     return fmt::format("steps={};chosen={};slowest={}", count(), chosen().step,
-                                        slowest_text(","));
+                     std::string slowest;
+                     for (const std::size_t index : ranked_->slowest) {
+                       slowest +=
+                           fmt::format("{}{}", slowest.empty() ? "" : ",", steps()[index].step);
+                     }
+                     return fmt::format("steps={};chosen={};longest={};slowest={}", count(),
+                                        chosen().step, steps()[ranked_->order.front()].step,
+                                        slowest);
                    }}};
 }
 
@@ -238,7 +231,7 @@ void RecordedStepsCards::draw_strip_read_out(const PanelContext& context, int in
   const engine::RecordedStep& step = steps()[static_cast<std::size_t>(index)];
   const Theme& theme = context.theme;
   std::vector<plot::ReadOutLine> lines = {
-      {"time", time_text(step, true), theme.colors.accent, step.median_ns},
+      {"time", time_text(index), theme.colors.accent, step.median_ns},
       {"rows", plot::count_text(static_cast<std::uint64_t>(step.rows))},
       {"imbalance", figure_or(step.imbalance, "no rows", 2), theme.colors.warn, step.imbalance},
       {"SNR of Y", snr_text(step.y_snr_db, step.y_left_out), theme.colors.good, step.y_snr_db}};
@@ -253,18 +246,16 @@ CardSpec RecordedStepsCards::table() {
   return {.id = "performance.step_table_card",
           .title = "Slowest steps",
           .question = "Which steps take longest? A click on a row chooses the step.",
-          .note = slowest_ == 0   ? std::string("no step has a time of its own")
-                  : slowest_ == 1 ? std::string("the slowest is marked")
-                                  : fmt::format("the slowest {} are marked", slowest_),
-          .measured = "As the strip: the median of a step's iterations. A click on a title sorts.",
+          .note = profiling::slowest_words(*ranked_) + (ranked_->slowest.empty() ? "" : ", marked"),
+          .measured = std::string(profiling::kRankWords) + " A click on a title sorts.",
           .table = {.id = "##performance.step_table",
                     .drawn = &drawn_,
-                    .generation = generation_,
+                    .generation = 2 * generation_ + (skip_throttled_ ? 1 : 0),
                     .state = &table_,
                     .chosen =
                         [this](std::optional<std::size_t> row) {
                           // One step is always chosen.
-                          choose(row ? static_cast<int>(order_[*row]) : chosen_);
+                          choose(row ? static_cast<int>(ranked_->order[*row]) : chosen_);
                         }},
           .empty = [this] {
             return count() > 1 ? EmptyState{}
@@ -276,7 +267,7 @@ std::string RecordedStepsCards::step_note() const {
   const engine::RecordedStep& step = chosen();
   std::string note = fmt::format("{} rows, imbalance {}, {}",
                                  plot::count_text(static_cast<std::uint64_t>(step.rows)),
-                                 figure_or(step.imbalance, "none", 2), time_text(step, true));
+                                 figure_or(step.imbalance, "none", 2), time_text(chosen_));
   if (count() == 1) return note;  // its numerics are those of the run
   note += ", SNR of Y " + snr_text(step.y_snr_db, step.y_left_out);
   if (backward_) {

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "app/gui/cards/card.h"
 #include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/drawn_table.h"
+#include "profiling/power/ranked_steps.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
@@ -25,12 +27,11 @@ class RecordedStepsCards {
   CardSpec step(const PanelContext& context);
 
  private:
-  const std::vector<engine::RecordedStep>& steps() const { return recorded_->steps; }
+  const std::vector<engine::RecordedStep>& steps() const { return ranked_->recorded.steps; }
   int count() const { return static_cast<int>(steps().size()); }
   const engine::RecordedStep& chosen() const;
   void choose(int index);
   bool is_slow(std::size_t index) const;
-  std::string slowest_text(const char* separator) const;
   EmptyState nothing() const;
   std::string strip_note() const;
   void draw_strip(const PanelContext& context, const Area& room);
@@ -38,12 +39,15 @@ class RecordedStepsCards {
   std::string step_note() const;
   void draw_step(const PanelContext& context, const Area& room);
 
-  const engine::RecordedRouting* recorded_ = nullptr;  // of the run on screen
+  /// "12.3 us (n 1 of 2)", "not run", "throttled".
+  std::string time_text(int index) const;
+
+  std::shared_ptr<const profiling::RankedSteps>
+      ranked_;  // of the run on screen; null = no routing file
   std::uint64_t generation_ = 0;
   bool backward_ = false;
-  int chosen_ = 0;                  // index into the steps
-  std::vector<std::size_t> order_;  // of the steps in the table, the slowest first
-  std::size_t slowest_ = 0;         // how many of them are named
+  bool skip_throttled_ = false;
+  int chosen_ = 0;  // index into the steps
   plot::DrawnTable drawn_;
   ThemeKind rows_theme_ = ThemeKind::Dark;
   plot::TableState table_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/companion_scale.h"
 #include "app/gui/plot/format.h"
 
 #include "app/gui/plot/plot_text.h"
@@ -27,11 +28,8 @@ Range limits_of(const std::vector<Bar>& bars) {
 void name_companions(const PanelContext& context, const PlotFrame& frame, const BarSpec& spec,
                      const std::vector<Bar>& bars) {
   const Theme& theme = context.theme;
-  // They have no axis: the name says what the highest one is.
-  double highest = 0.0;
-  for (const Bar& bar : bars) highest = std::max(highest, bar.companion);
-  const std::string label = fmt::format("{} \u2264 {}", spec.companion_label,
-                                        count_text(static_cast<std::uint64_t>(highest)));
+  // They have no axis: the name says from where to where they go.
+  const std::string label = companion_words(spec.companion_label, bars);
   const ImFont* font = theme.fonts.label;
   const ImVec2 at(frame.max().x - text_size(font, label).x - theme.px(kGapSmall),
                   frame.min().y - font->FontSize - theme.px(3));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/companion_scale.h"
 #include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -91,8 +92,7 @@ class Pen {
   }
 
   void shape(const Bars& bars) {
-    double peak = 0.0;
-    for (const Bar& bar : *bars.bars) peak = std::max(peak, bar.companion);
+    const double companion = bars.companions ? companion_scale(*bars.bars) : 0.0;
     const double apart = frame_.x().pixels_per_unit();
     // Narrow bars on whole pixels, the last of which is the gap; thinner ones would merge into one
     // block, so their ends are drawn.
@@ -118,9 +118,8 @@ class Pen {
       }
       column(bar, left, right, ends ? 0.45F * bars.strength : bars.strength);
       if (ends) end_of(bar, left, right);
-      if (!bars.companions || peak <= 0.0) continue;
-      const float height = static_cast<float>(0.9 * bar.companion / peak);
-      const float y = frame_.max().y - height * (frame_.max().y - frame_.min().y);
+      if (companion <= 0.0) continue;
+      const float y = frame_.y().to_pixel(companion * bar.companion);
       draw_->AddRectFilled(ImVec2(left, y - theme_.px(1)), ImVec2(right, y + theme_.px(1)),
                            theme_.colors.warn);
     }

@@ -187,6 +187,21 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
               HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,,0,no\r\n"));
 }
 
+TEST(SweepTable, SaysThatPointsOfOtherWorkAreNotCompared) {
+  std::vector<SweepPoint> points = {point(40, 1000), point(40, 2000)};
+  EXPECT_EQ(profiling::frontier_scope_words(points), "");
+  EXPECT_EQ(profiling::sweep_table(points).note, "");
+  points[0].work = "rows 256 seed 1";
+  points[1].work = "rows 1024 seed 1";
+  EXPECT_THAT(places(points), ElementsAre(FrontierPlace::On, FrontierPlace::On));
+  EXPECT_THAT(profiling::sweep_table(points).note,
+              AllOf(HasSubstr("are not compared"), HasSubstr("every point is the only one")));
+  points.push_back(point(40, 3000));
+  points[2].work = points[1].work;
+  EXPECT_THAT(profiling::sweep_table(points).note,
+              HasSubstr("each of the 2 kinds has a frontier of its own"));
+}
+
 TEST(SweepTable, FilesHaveAColumnForEverySettingThatVaries) {
   RecordedRun a = sweep_run({40}, 1000);
   RecordedRun b = sweep_run({30}, 2000);

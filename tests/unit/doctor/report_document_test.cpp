@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/doctor/report_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
@@ -45,6 +46,21 @@ TEST(Report, MarkdownHasEverythingAReaderNeeds) {
   EXPECT_THAT(text, HasSubstr("in place of \"workspace\""));
   EXPECT_THAT(text, HasSubstr("cudaMemsetAsync"));
   EXPECT_THAT(text, HasSubstr("| arrived / blocks |"));  // no column of its own
+}
+
+TEST(Report, ADisprovedFindingHasNoFix) {
+  DoctorReport report = sample();
+  report.findings[0].explanation = "a counter that is not reset";
+  report.findings[0].fix.cublaslt = "reset_counter();";
+  EXPECT_THAT(app::report_markdown(report), HasSubstr("reset_counter();"));
+  EXPECT_EQ(app::disproved_text(report.findings[0]), "");
+  report.findings[0].confidence = profiling::Confidence::Disproved;
+  const std::string text = app::report_markdown(report);
+  EXPECT_THAT(text, HasSubstr("| result | Disproved: replays were right"));
+  EXPECT_THAT(text, HasSubstr("| suspected because | a counter that is not reset |"));
+  EXPECT_THAT(text, Not(HasSubstr("reset_counter();")));
+  EXPECT_THAT(text, Not(HasSubstr("| fix |")));
+  EXPECT_THAT(text, Not(HasSubstr("| why |")));
 }
 
 TEST(Report, AStallReportsItsPositionAndTheSourceOfItsDeadline) {

@@ -110,6 +110,34 @@ std::string csv_row(const Table& table, std::size_t row) {
   return csv_text(one);
 }
 
+TEST(Kernels, OnlyTheOneThatDoesTheWorkOfAnOperationHasItsRoof) {
+  RecordedRun run = sample_run(3);
+  run.result.measurements.ceilings.copy_bytes_per_s = 1e12;
+  run.result.measurements.ceilings.product_flop_per_s = 1e14;
+  run.result.measurements.ceilings.copies = run.result.measurements.ceilings.products = 1;
+  run.activity.names = {"memset", "product"};
+  const auto row = [](std::uint32_t name, double ns) {
+    KernelSummary kernel;
+    kernel.name = name;
+    kernel.stage = engine::Stage::Fprop;
+    kernel.time.n = 1;
+    kernel.time.median = kernel.time.sum = ns;
+    return kernel;
+  };
+  OperationPoint point;
+  point.median_ns = 1e6;
+  point.work.flop = 1e10;
+  point.work.bytes = 1e6;
+  // The order of the rows is the reader's.
+  const std::vector<Row> rows = all_rows(kernels_table(run, {row(0, 768.0), row(1, 1e6)}, {point}));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_TRUE(rows[0].cells.back().empty()) << "a memset reaches nothing of the product's roof";
+  EXPECT_THAT(rows[0].full_name, testing::HasSubstr("A small part of its operation"));
+  ASSERT_NE(rows[1].cells.back().text(), nullptr);
+  EXPECT_THAT(*rows[1].cells.back().text(), testing::EndsWith(" %"));
+  EXPECT_THAT(rows[1].full_name, testing::HasSubstr("fprop achieves"));
+}
+
 TEST(Roofline, OfSomePointsHasOnlyTheirRows) {
   const RecordedRun run = sample_run(3);
   const std::vector<RooflinePoint> points = roofline_points(run.result, run.activity);

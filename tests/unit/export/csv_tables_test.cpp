@@ -268,6 +268,7 @@ TEST_F(Export, ARecordedRoutingHasItsSteps) {
   EXPECT_EQ(at(steps, 1, "run"), "2");
   EXPECT_EQ(at(steps, 1, "step"), "3");
   EXPECT_EQ(at(steps, 1, "median_ns"), "250");
+  EXPECT_EQ(at(steps, 1, "rank"), "") << "no iteration shows its times";
   EXPECT_EQ(at(steps, 1, "y_snr_db"), "nan");
   EXPECT_EQ(at(steps, 2, "y_snr_db"), "28.5");
   const auto splits = read_csv(folder_ / "recorded_splits.csv");
@@ -275,6 +276,26 @@ TEST_F(Export, ARecordedRoutingHasItsSteps) {
   EXPECT_EQ(at(splits, 4, "step"), "4");
   EXPECT_EQ(at(splits, 4, "expert"), "1");
   EXPECT_EQ(at(splits, 4, "rows"), "3");
+}
+
+TEST_F(Export, TimesOfRecordedStepsAreOfTheVisitsThatCount) {
+  auto session = two_runs();
+  engine::RunResult& result = session.runs[1].result;
+  session.runs[1].power = {};
+  result.iterations = {{0, 900}, {900, 200}, {1100, 100}, {1200, 202}, {1402, 104}};
+  auto& recorded = result.recorded_routing.emplace();
+  recorded.steps = {{.step = 0, .splits = {5, 0}}, {.step = 1, .splits = {1, 3}}};
+  engine::add_times(result.iterations, recorded.steps);
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto steps = read_csv(folder_ / "recorded_steps.csv");
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(at(steps, 1, "median_ns"), "102") << "without the first timed iteration";
+  EXPECT_EQ(at(steps, 1, "visits"), "3");
+  EXPECT_EQ(at(steps, 1, "counted_visits"), "2");
+  EXPECT_EQ(at(steps, 1, "lowest_ns"), "100");
+  EXPECT_EQ(at(steps, 1, "highest_ns"), "104");
+  EXPECT_EQ(at(steps, 1, "rank"), "2");
+  EXPECT_EQ(at(steps, 2, "rank"), "1");
 }
 
 TEST_F(Export, ComparisonsNameTheirOperand) {

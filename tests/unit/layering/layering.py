@@ -92,6 +92,7 @@ WINDOW_MAY_USE = (
     "profiling/hazards/rules/",
     "profiling/hazards/snapshot/",
     "profiling/power/power_summary.h",
+    "profiling/power/ranked_steps.h",
     "profiling/power/step_times.h",
     "profiling/session/",
     "profiling/trace/",
