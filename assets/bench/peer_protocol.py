@@ -14,12 +14,13 @@ One JSON object per line on stdin, one on stdout:
 Every failure is answered {"error": "a sentence"}. A time is measured by CUDA events around one
 call, after one that is not timed. The program ends when its stdin does.
 """
-import json
 import sys
 
 # These texts are passed with -c, which looks for modules in the current folder first. Not with -I: what the Python that
 # the user names imports may be in a folder from PYTHONPATH or in the user's own site.
 sys.path[:] = [folder for folder in sys.path if folder]
+
+import json  # noqa: E402
 
 
 def sentence(error):

@@ -54,7 +54,8 @@ log=case.log call doctor --case workspace-regrown --prove --record case.session 
 python3 - <<'PYTHON'
 import sqlite3
 
-file = sqlite3.connect("file:h200_layer.session?mode=ro", uri=True)
+file = sqlite3.connect("h200_layer.session")
+file.execute("VACUUM")
 for run, low, high, count in file.execute(
         "SELECT run_id, MIN(sm_clock_mhz), MAX(sm_clock_mhz), COUNT(*) FROM power_samples GROUP BY run_id"):
     print(f"run {run}: {count} samples of the clock, {low} to {high} MHz")

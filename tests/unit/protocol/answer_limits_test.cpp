@@ -145,8 +145,9 @@ TEST(AnswerLimits, RowsOfExpertsInEveryScaleMap) {
   EXPECT_THAT(refusal_of(comparison), HasSubstr("comparison: the scale map of the operand"));
 
   comparison = profiling::sample_comparison(1).comparison;
+  profiling::RecordedRun run = profiling::sample_run(1);
   engine::ChannelStatistics& channels = comparison.reports.front().statistics.channels.emplace(
-      *profiling::sample_operand(1).channels);
+      profiling::sample_channels(1, profiling::sample_tensor(run.result, engine::StepTensor::X)));
   EXPECT_EQ(refusal_of(comparison), "");
   channels.columns.largest.front().expert = static_cast<int>(comparison.splits.size());
   EXPECT_THAT(refusal_of(comparison), HasSubstr("expert of a row or column is"));
