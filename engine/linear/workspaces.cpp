@@ -41,7 +41,6 @@ BufferLife life(const StepConfig& config, WorkspaceSharing sharing, int index) {
 }
 
 int count(const StepConfig& config) {
-  if (config.own_products()) return 0;
   return traits_of(config.workspace).buffers(config.product_count(), kLayouts);
 }
 
@@ -50,15 +49,15 @@ int count(const StepConfig& config) {
 std::int64_t Workspaces::call_bytes() { return kWorkspaceBytes; }
 
 std::int64_t Workspaces::bytes(const StepConfig& config) {
-  const bool one = traits_of(config.workspace).per_call && !config.own_products();
-  return kWorkspaceBytes * (one ? 1 : count(config));
+  if (config.own_products()) return 0;
+  return kWorkspaceBytes * (traits_of(config.workspace).per_call ? 1 : count(config));
 }
 
 Result<std::shared_ptr<const Workspaces>> Workspaces::create(const StepConfig& config,
                                                              cudaStream_t stream) {
   auto made = std::make_shared<Workspaces>();
+  if (config.own_products()) return std::shared_ptr<const Workspaces>(std::move(made));
   made->traits_ = traits_of(config.workspace);
-  if (config.own_products()) made->traits_.per_call = false;
   for (int i = 0; i < count(config); ++i) {
     ENGINE_ASSIGN(DeviceBuffer buffer,
                   DeviceBuffer::allocate(

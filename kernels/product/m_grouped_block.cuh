@@ -15,6 +15,7 @@
 #include "kernels/product/staged_rows.cuh"
 #include "kernels/product/tensor_copy.cuh"
 #include "kernels/product/tensor_core.cuh"
+#include "kernels/product/warp_lanes.cuh"
 
 namespace kernels::products {
 
@@ -111,10 +112,6 @@ __device__ __forceinline__ void fill_tables(const MGroupedParameters& parameters
                       [](int rows) { return (rows + 3) / 4 * 4; });
   }
 }
-
-/// The same value for all lanes, which the compiler then knows: the copy engine's instructions take
-/// uniform registers only.
-__device__ __forceinline__ int uniform(int value) { return __shfl_sync(kFullWarp, value, 0); }
 
 /// The tiles of one thread block, in order. Whole warps call.
 template <int kTileRows>

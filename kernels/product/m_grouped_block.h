@@ -38,7 +38,8 @@ struct MGroupedBlockArgs {
   StampBuffer stamps = {};  // of tiles; CPU twins write none
 };
 
-/// By the average rows of a group: 256 from 160 on. Measured (kernels/README.md).
+/// By the average rows of a group: 256 from 160 on. Between 64 rows, where 128 was faster, and 512,
+/// where 256 was; nothing between them was measured (kernels/README.md).
 int m_grouped_tile_rows(const MGroupedBlockArgs& args);
 
 /// Tiles that a launch has at most, whatever the splits; each has a stamp.

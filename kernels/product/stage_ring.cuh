@@ -17,14 +17,6 @@ struct RingPlace {
   }
 };
 
-/// True for one lane of a warp that calls as a whole. The compiler knows that it is one.
-__device__ __forceinline__ bool elected() {
-  std::uint32_t mine = 0;
-  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xFFFFFFFF;\nselp.u32 %0, 1, 0, one; }"
-               : "=r"(mine));
-  return mine != 0;
-}
-
 /// Address of `local`, an address in this block's shared memory, in that of block `block` of the
 /// cluster.
 __device__ __forceinline__ std::uint32_t in_block(std::uint32_t local, int block) {

@@ -15,6 +15,7 @@
 #include "kernels/product/staged_rows.cuh"
 #include "kernels/product/tensor_copy.cuh"
 #include "kernels/product/tensor_core.cuh"
+#include "kernels/product/warp_lanes.cuh"
 #include "kernels/product/wgrad_block.h"
 #include "kernels/product/wgrad_order.h"
 
@@ -132,13 +133,13 @@ __device__ __forceinline__ void for_each_wgrad_tile(const WgradParameters& param
     if (unit >= units) continue;
     const WgradOrder::Place place = parameters.order.place(unit);
     const RankedGroup of = ranked[place.rank];
-    visit(WgradTile{
-        .n = place.tile_row * static_cast<int>(kWgradTileRows),
-        .k = (place.first_tile_column + in_cluster) * static_cast<int>(kWgradTileColumns),
-        .number = unit * kCluster + in_cluster,
-        .of = {.rows = __shfl_sync(kFullWarp, of.rows, 0),  // so that branches are uniform
-               .first_column = __shfl_sync(kFullWarp, of.first_column, 0),
-               .group_and_block = __shfl_sync(kFullWarp, of.group_and_block, 0)}});
+    visit(
+        WgradTile{.n = place.tile_row * static_cast<int>(kWgradTileRows),
+                  .k = (place.first_tile_column + in_cluster) * static_cast<int>(kWgradTileColumns),
+                  .number = unit * kCluster + in_cluster,
+                  .of = {.rows = uniform(of.rows),  // and so are branches
+                         .first_column = uniform(of.first_column),
+                         .group_and_block = uniform(of.group_and_block)}});
   }
 }
 

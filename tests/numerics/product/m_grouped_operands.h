@@ -13,6 +13,7 @@
 namespace m_grouped_tests {
 
 using kernels::Fp8Format;
+using product_tests::Operand;
 using product_tests::Values;
 
 struct Problem {
@@ -40,11 +41,6 @@ inline std::vector<Problem> problems() {
   all.push_back({.name = "ManyGroups", .splits = many, .columns = 32, .reduction = 16});
   return all;
 }
-
-struct Operand {
-  std::vector<std::uint8_t> codes;
-  std::vector<float> scales;
-};
 
 struct Operands {
   std::vector<std::int64_t> row_offsets = {0};

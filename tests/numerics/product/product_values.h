@@ -4,12 +4,18 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "kernels/common/fp8_codes.h"
 
 namespace product_tests {
 
 using kernels::Fp8Format;
+
+struct Operand {
+  std::vector<std::uint8_t> codes;
+  std::vector<float> scales;
+};
 
 /// What the codes and scales are.
 enum class Values {

@@ -13,6 +13,7 @@
 namespace wgrad_tests {
 
 using kernels::Fp8Format;
+using product_tests::Operand;
 using product_tests::Values;
 
 struct Problem {
@@ -39,11 +40,6 @@ inline std::vector<Problem> problems() {
   all.push_back({.name = "ManyGroups", .splits = many, .n = 32, .k = 16});
   return all;
 }
-
-struct Operand {
-  std::vector<std::uint8_t> codes;
-  std::vector<float> scales;
-};
 
 struct Operands {
   std::vector<std::int64_t> row_offsets = {0};
