@@ -204,4 +204,36 @@ TEST(SideChoice, AFinishedMeasurementTakesBothPlacesOnce) {
   EXPECT_EQ(sides.b().runs[1], view.runs[3]);
 }
 
+TEST(SideChoice, ARecordingOpensOnItsInterleavedMeasurement) {
+  SessionView view;
+  view.runs = {run_of(), run_of(), run_of()};
+  for (const std::int64_t group : {7, 8}) {
+    for (const char* label : {"B", "A"}) {
+      view.runs.push_back(run_of({GroupKind::Interleaved, group, 0, label}));
+    }
+  }
+  view.live_runs = 1;
+  view.from_file = true;
+  view.run_index = 1;
+  view.run = view.runs[1];
+  SideChoice sides;
+  sides.follow(view);
+  EXPECT_EQ(sides.a().runs.front(), view.runs[6]) << "the last one";
+  EXPECT_EQ(sides.b().runs.front(), view.runs[5]);
+  EXPECT_GE(sides.index_of(sides.a()), 0);
+  // A block on screen tells which one is meant.
+  view.run = view.runs[3];
+  view.run_index = 3;
+  SideChoice others;
+  others.follow(view);
+  EXPECT_EQ(others.a().runs.front(), view.runs[4]);
+  EXPECT_EQ(others.b().runs.front(), view.runs[3]);
+  // Blocks of one side alone decide nothing.
+  view.runs.resize(4);
+  SideChoice half;
+  half.follow(view);
+  EXPECT_EQ(half.a().runs.front(), view.runs[2]);
+  EXPECT_EQ(half.b().runs.front(), view.runs[3]);
+}
+
 }  // namespace

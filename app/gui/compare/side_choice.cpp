@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -72,6 +74,43 @@ std::string title_of(const profiling::RecordedRun& run) {
   return name.substr(name.find(' ') + 1);
 }
 
+/// The blocks of one side of an interleaved measurement, without a title.
+CompareSide blocks_of(std::int64_t group, const char* label,
+                      std::span<const std::shared_ptr<const profiling::RecordedRun>> runs) {
+  CompareSide side;
+  for (const auto& run : runs) {
+    const profiling::RunGroup& its = run->group;
+    if (its.kind == profiling::GroupKind::Interleaved && its.id == group && its.label == label) {
+      side.runs.push_back(run);
+    }
+  }
+  return side;
+}
+
+/// A and B of the interleaved measurement; empty unless it has blocks of both.
+std::array<CompareSide, 2> sides_of(
+    std::int64_t group, std::span<const std::shared_ptr<const profiling::RecordedRun>> runs) {
+  std::array<CompareSide, 2> sides{blocks_of(group, "A", runs), blocks_of(group, "B", runs)};
+  if (sides[0].runs.empty() || sides[1].runs.empty()) return {};
+  for (CompareSide& side : sides) side.title = title_of(*side.runs.front());
+  return sides;
+}
+
+/// The interleaved measurement that the recording on screen is best compared by: the one that the
+/// run on screen is a block of, else its last. Interleaved blocks alone can say which side is
+/// faster.
+std::array<CompareSide, 2> recorded_measurement(const SessionView& view) {
+  if (!view.from_file) return {};
+  const auto runs = std::span(view.runs).subspan(view.live_runs);
+  if (view.run != nullptr && view.run->group.kind == profiling::GroupKind::Interleaved) {
+    return sides_of(view.run->group.id, runs);
+  }
+  const auto last = std::ranges::find_if(runs | std::views::reverse, [](const auto& run) {
+    return run->group.kind == profiling::GroupKind::Interleaved;
+  });
+  return last == runs.rend() ? std::array<CompareSide, 2>{} : sides_of((*last)->group.id, runs);
+}
+
 void add_sides(const SessionView& view, const profiling::RunList& runs, const std::string& prefix,
                std::vector<CompareSide>& sides) {
   std::vector<const engine::RunRequest*> requests;
@@ -86,16 +125,11 @@ void add_sides(const SessionView& view, const profiling::RunList& runs, const st
   for (const profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
     if (group.kind != profiling::GroupKind::Interleaved) continue;
     for (const char* label : {"A", "B"}) {
-      CompareSide side;
-      std::size_t first = 0;
-      for (const std::size_t run : group.runs) {
-        if (runs[run]->group.label != label) continue;
-        if (side.runs.empty()) first = run;
-        side.runs.push_back(runs[run]);
-      }
+      CompareSide side = blocks_of(group.id, label, runs);
       if (side.runs.empty()) continue;
+      const auto first = std::ranges::find(runs, side.runs.front()) - runs.begin();
       side.title = fmt::format("{}{} of {}, {} blocks: {}", prefix, label, group_time(group.id),
-                               side.runs.size(), summaries[first]);
+                               side.runs.size(), summaries[static_cast<std::size_t>(first)]);
       sides.push_back(std::move(side));
     }
   }
@@ -170,20 +204,20 @@ void SideChoice::follow(const SessionView& view) {
     return;
   }
   taken_batch_ = batch.id;
-  CompareSide sides[2];
-  for (const auto& run : view.runs) {
-    if (run->group.kind != profiling::GroupKind::Interleaved || run->group.id != batch.id) continue;
-    sides[run->group.label == "A" ? 0 : 1].runs.push_back(run);
-  }
-  if (sides[0].runs.empty() || sides[1].runs.empty()) return;
+  std::array<CompareSide, 2> sides = sides_of(batch.id, view.runs);
+  if (sides[0].runs.empty()) return;
   a_ = std::move(sides[0]);
   b_ = std::move(sides[1]);
-  a_.title = title_of(*a_.runs.front());
-  b_.title = title_of(*b_.runs.front());
   chosen_ = true;
 }
 
 void SideChoice::pick(const SessionView& view) {
+  std::array<CompareSide, 2> measured = recorded_measurement(view);
+  if (!measured[0].runs.empty()) {
+    a_ = std::move(measured[0]);
+    b_ = std::move(measured[1]);
+    return;
+  }
   const auto pair = telling_pair(view);
   a_ = pair ? side_of(view.runs[pair->first]) : CompareSide{};
   b_ = pair ? side_of(view.runs[pair->second]) : CompareSide{};

@@ -24,8 +24,9 @@ struct CompareSide {
 class SideChoice {
  public:
   /// Updates the offered sides; cheap when nothing changed. Until the user chooses, A and B are the
-  /// last two runs, a second recording is compared with the run on screen, and a finished
-  /// interleaved measurement takes both places. A choice among a recording's runs ends when this
+  /// interleaved measurement of the recording on screen, or else the last two runs, a second
+  /// recording is compared with the run on screen, and a finished interleaved measurement takes
+  /// both places. A choice among a recording's runs ends when this
   /// window's runs are shown again.
   void follow(const SessionView& view);
 
