@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 
+#include "profiling/attach/preload/address_set.h"
 #include "profiling/attach/preload/captures.h"
 #include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/python_frames.h"
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
 
@@ -73,8 +74,9 @@ bool append_frame(const Python& python, PyObject* frame, char* text, std::size_t
   return true;
 }
 
-/// One line for each frame, innermost first; returns the length.
-std::size_t python_stack(char* text) {
+/// One line for each frame, innermost first; returns the length. For interpreters whose frames are
+/// not known, by their interface.
+std::size_t stack_with_lock(char* text) {
   if (!g_python_ready.load(std::memory_order_acquire)) return 0;
   const Python& python = g_python;
   // Without the lock the interpreter's objects may not be touched, and waiting for it could
@@ -100,6 +102,11 @@ std::size_t python_stack(char* text) {
   return length;
 }
 
+std::size_t python_stack(char* text) {
+  std::size_t length = 0;
+  return python_frames(text, kMostText, kMostFrames, length) ? length : stack_with_lock(text);
+}
+
 struct Addresses {
   std::uint64_t list[kMostAddresses];
   std::size_t count = 0;
@@ -114,23 +121,12 @@ int add_address(UnwindContext* context, void* data) {
   return kGoOn;
 }
 
-// A set of the addresses that have frames.
-constinit std::atomic<std::uint64_t> g_addresses[1 << 14]{};
-
-bool first_time(std::uint64_t address) {
-  const std::uint64_t hash = address * 0x9E3779B97F4A7C15 >> 20;
-  for (std::size_t probe = 0; probe < 16; ++probe) {
-    std::atomic<std::uint64_t>& slot = g_addresses[(hash + probe) % std::size(g_addresses)];
-    std::uint64_t empty = 0;
-    if (slot.compare_exchange_strong(empty, address)) return true;
-    if (empty == address) return false;
-  }
-  return true;
-}
+constinit AddressSet<1 << 14> g_addresses;  // those that have frames
 
 void note_address(std::uint64_t address) {
   Dl_info where{};
-  if (!first_time(address) || dladdr(reinterpret_cast<void*>(address - 1), &where) == 0) return;
+  if (!g_addresses.add(address) || dladdr(reinterpret_cast<void*>(address - 1), &where) == 0)
+    return;
   const std::uint32_t module_bytes = text_bytes(where.dli_fname);
   const std::uint32_t symbol_bytes = text_bytes(where.dli_sname);
   Frame<spool::Address> frame(module_bytes + symbol_bytes);
@@ -146,6 +142,7 @@ void note_address(std::uint64_t address) {
 }  // namespace
 
 void prepare_stacks() {
+  prepare_python_frames();
   if (g_unwind.load() == nullptr) {
     // Only if the program has it: every program in C++ does.
     void* library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD);

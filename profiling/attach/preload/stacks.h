@@ -1,5 +1,5 @@
-// Where in the program a node was captured: the Python stack if this thread holds the interpreter's
-// lock, and the return addresses of compiled code.
+// Where in the program a node was captured: the Python stack, and the return addresses of compiled
+// code.
 #pragma once
 
 #include "profiling/attach/preload/driver_names.h"

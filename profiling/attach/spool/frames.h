@@ -366,7 +366,7 @@ struct Stack {
   static constexpr Kind kKind = Kind::Stack;
   std::uint64_t node;  // CUgraphNode
   std::uint32_t addresses;
-  std::uint32_t python_bytes;  // 0 = no Python, or the thread did not hold its lock
+  std::uint32_t python_bytes;  // 0 = no Python, or none whose stack can be read
 };
 
 /// Of NCCL, when it was made.
