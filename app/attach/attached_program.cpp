@@ -27,30 +27,36 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::hours kKept{24 * 7};
 
-/// This process's environment with the preload and the variables that the library reads.
+/// This process's environment with the preload, the variables that the library reads, and those
+/// that were asked for.
 std::vector<std::string> environment_of(const AttachOptions& options, const std::string& library) {
-  const std::vector<std::pair<std::string, std::string>> own = {
-      {profiling::spool::kFolderVariable, options.folder},
-      {profiling::spool::kOnlyVariable, options.only},
-      {profiling::spool::kRankVariable, options.rank ? std::to_string(*options.rank) : ""},
-      {profiling::spool::kLimitVariable,
-       options.spool_bytes == 0 ? "" : std::to_string(options.spool_bytes)}};
+  const auto variable = [](std::string_view name, const std::string& value) {
+    return fmt::format("{}={}", name, value);
+  };
+  const auto name_of = [](std::string_view one) { return one.substr(0, one.find('=')); };
+  std::vector<std::string> own = options.environment;
+  own.push_back(variable(profiling::spool::kFolderVariable, options.folder));
+  own.push_back(variable(profiling::spool::kOnlyVariable, options.only));
+  own.push_back(
+      variable(profiling::spool::kRankVariable, options.rank ? std::to_string(*options.rank) : ""));
+  own.push_back(variable(profiling::spool::kLimitVariable,
+                         options.spool_bytes == 0 ? "" : std::to_string(options.spool_bytes)));
   std::string preload = library;
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view variable(*entry);
-    const std::string_view name = variable.substr(0, variable.find('='));
+    const std::string_view one(*entry);
+    const std::string_view name = name_of(one);
     if (name == "LD_PRELOAD") {
       preload += ':';
-      preload += variable.substr(std::min(name.size() + 1, variable.size()));
+      preload += one.substr(std::min(name.size() + 1, one.size()));
       continue;
     }
     const bool replaced =
-        std::ranges::any_of(own, [&](const auto& one) { return one.first == name; });
-    if (!replaced) environment.emplace_back(variable);
+        std::ranges::any_of(own, [&](const std::string& mine) { return name_of(mine) == name; });
+    if (!replaced) environment.emplace_back(one);
   }
-  environment.push_back("LD_PRELOAD=" + preload);
-  for (const auto& [name, value] : own) environment.push_back(name + '=' + value);
+  environment.push_back(variable("LD_PRELOAD", preload));
+  environment.insert(environment.end(), own.begin(), own.end());
   return environment;
 }
 

@@ -16,11 +16,12 @@ namespace app {
 struct AttachOptions {
   std::vector<std::string> command;  // argument vector; looked up in PATH
   std::string only;  // record only processes with this word on their command line; empty = all
-  std::optional<int> rank;        // record only processes whose RANK is this
-  std::uint64_t spool_bytes = 0;  // limit of each process's spool; 0 = the library's own
-  std::string folder;             // of the spools; it exists
-  std::string library{};          // that is preloaded; empty = attach_library()
-  std::string working_folder{};   // empty = this process's
+  std::optional<int> rank;                 // record only processes whose RANK is this
+  std::uint64_t spool_bytes = 0;           // limit of each process's spool; 0 = the library's own
+  std::string folder;                      // of the spools; it exists
+  std::string library{};                   // that is preloaded; empty = attach_library()
+  std::string working_folder{};            // empty = this process's
+  std::vector<std::string> environment{};  // "NAME=value", beside or instead of this process's
   /// Gets what the program prints. The program then has no terminal and no keyboard, and is a
   /// session of its own, which survives this process. Empty = it has this process's terminal.
   std::string output_file{};

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/doctor/core_dump.h"
 #include "engine/model/counted.h"
 
 namespace app {
@@ -60,6 +61,14 @@ const profiling::GraphLaunches* suspect(const profiling::SpoolState& state,
 
 }  // namespace
 
+std::vector<std::string> attach_core_dumps(const std::string& folder) {
+  return core_dump_environment(folder + "/%p");
+}
+
+std::string core_dump_name(const std::string& folder, std::uint32_t process) {
+  return fmt::format("{}/{}", folder, process);
+}
+
 double hang_deadline(const profiling::SpoolState& state, const HangOptions& options) {
   if (options.after_seconds > 0) return options.after_seconds;
   return std::clamp(kFactor * seconds(state.longest_wait), kLeastSeconds, kMostSeconds);
@@ -77,7 +86,7 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
                                         const profiling::SpoolState& state,
                                         const std::vector<profiling::GraphSnapshot>& graphs,
                                         const profiling::OpenWait& wait, std::uint64_t now,
-                                        double deadline_seconds, const std::string& device) {
+                                        double deadline_seconds, const HangingDevice& device) {
   profiling::ExperimentRecord record;
   record.title = "the program itself";
   record.outcome.verdict = profiling::Verdict::Hung;
@@ -111,7 +120,10 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
         fmt::format("{} has been in {} for {:.1f} s. ", process.thread_text(one.thread),
                     name_of_call(one.call), waited(one, now));
   }
-  stall.evidence += device;
+  stall.evidence += device.words;
+  stall.core_dump = device.dump.path;
+  stall.core = device.place;
+  if (!device.dump.missing.empty()) stall.evidence += "; no core dump: " + device.dump.missing;
   return record;
 }
 

@@ -3,16 +3,35 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "profiling/attach/observed/observed_process.h"
 #include "profiling/attach/spool/spool_reader.h"
+#include "profiling/hazards/core_dump/core_trigger.h"
 #include "profiling/hazards/model/doctor_report.h"
 
 namespace app {
 
 struct HangOptions {
   double after_seconds = 0;  // deadline of a wait; 0 = from the waits that have returned
+  /// Take a core dump of the device: the processes were started with attach_core_dumps().
+  bool core_dump = false;
+  std::function<bool()> give_up{};  // the dump, which takes seconds
+};
+
+/// Environment of a program whose processes can leave core dumps of the device in this folder.
+std::vector<std::string> attach_core_dumps(const std::string& folder);
+/// The name of those of one process, for core_dump_files().
+std::string core_dump_name(const std::string& folder, std::uint32_t process);
+
+/// What was asked about the device when the hang was found.
+struct HangingDevice {
+  std::string words{};         // "NVML: busy 100 %...", may be empty
+  profiling::CoreDump dump{};  // and what cuda-gdb reads in it
+  profiling::CorePlace place{};
 };
 
 /// 20 times the longest wait that has returned, at least 10 s and at most 60 s; the option wins.
@@ -24,12 +43,12 @@ std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& sta
                                                 std::uint64_t now, const HangOptions& options);
 
 /// What is known about it: the graph that was last launched on the stream (for calls without a
-/// stream, last of all), which threads wait in which calls, and what `device` says of the device
-/// ("NVML: busy 100 %...", may be empty). `graphs`: of the process's snapshot, in its order.
+/// stream, last of all), which threads wait in which calls, and what was asked about the device.
+/// `graphs`: of the process's snapshot, in its order.
 profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& process,
                                         const profiling::SpoolState& state,
                                         const std::vector<profiling::GraphSnapshot>& graphs,
                                         const profiling::OpenWait& wait, std::uint64_t now,
-                                        double deadline_seconds, const std::string& device);
+                                        double deadline_seconds, const HangingDevice& device);
 
 }  // namespace app

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/doctor/core_dump.h"
 #include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
 
@@ -69,16 +70,28 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
     const bool same = wait && spool.hang && wait->since == spool.hang->since;
     if (wait.has_value() != spool.hang.has_value() || (wait && !same)) ++spool.revision;
     if (wait && !same) {
-      spool.device = machine_.device(spool.process.pci_bus_id());
+      spool.device = {.words = machine_.device(spool.process.pci_bus_id())};
+      spool.dump_wanted = options.core_dump;
+    } else if (wait && std::exchange(spool.dump_wanted, false)) {
+      take_dump(spool, options);
+      ++spool.revision;
     }
     if (wait) {
       spool.hang_record = hang_record(spool.process, state, spool.process.snapshot().graphs, *wait,
                                       now, hang_deadline(state, options), spool.device);
     }
     spool.hang = wait;
-    any = any || wait.has_value();
+    any = any || (wait && !spool.dump_wanted);
   }
   return any;
+}
+
+void SpoolFolder::take_dump(Spool& spool, const HangOptions& options) const {
+  const std::string name = core_dump_name(folder_, spool.process.process());
+  HangingDevice& device = spool.device;
+  device.dump = profiling::take_core_dump(core_dump_files(name), profiling::kCoreDumpSeconds,
+                                          options.give_up);
+  if (!device.dump.path.empty()) device.place = read_core_dump(device.dump.path, options.give_up);
 }
 
 std::vector<AttachedProcess> SpoolFolder::processes() const {

@@ -50,8 +50,9 @@ class SpoolFolder {
 
   /// By path of their spools.
   std::vector<AttachedProcess> processes() const;
-  /// Looks for waits that do not end, in processes that run; asks about the device once for each.
-  /// True while there is one.
+  /// Looks for waits that do not end, in processes that run; asks about the device once for each,
+  /// and takes a core dump, if one is wanted, with the next look: by then the hang was reported.
+  /// True while there is one of which all is known.
   bool watch_for_hangs(const HangOptions& options);
 
   /// Of the process with this spool, by the rules alone. None if it has neither used CUDA graphs
@@ -65,6 +66,9 @@ class SpoolFolder {
   std::uint64_t revision() const;
 
  private:
+  struct Spool;
+  void take_dump(Spool& spool, const HangOptions& options) const;
+
   struct Spool {
     std::unique_ptr<profiling::SpoolReader> reader;
     profiling::ObservedProcess process;
@@ -72,7 +76,8 @@ class SpoolFolder {
     std::uint64_t launches = 0;
     std::optional<profiling::OpenWait> hang;
     profiling::ExperimentRecord hang_record;  // with `hang`
-    std::string device;                       // what NVML said when the hang was found
+    HangingDevice device;
+    bool dump_wanted = false;
     std::uint64_t revision = 0;
   };
   static std::optional<profiling::DoctorReport> report_of(

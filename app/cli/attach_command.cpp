@@ -135,6 +135,15 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
     if (!folder.ok()) return could_not_run(folder.error());
     options.program.folder = std::move(folder).value();
   }
+  if (options.hang.core_dump) {
+    if (options.program.folder.find('%') != std::string::npos) {
+      return could_not_run(
+          {engine::ErrorCode::InvalidArgument,
+           fmt::format("--core-dump needs a --folder without '%', which the driver replaces: {}",
+                       options.program.folder)});
+    }
+    options.program.environment = attach_core_dumps(options.program.folder);
+  }
   options.program.spool_bytes = options.spool_megabytes << 20;
   options.program.output_to_stderr = options.json;
   // Ctrl+C is for the program; its end is waited for.
@@ -189,6 +198,12 @@ int attach(AttachCommand& options) {
     return could_not_run({engine::ErrorCode::InvalidArgument,
                           "--read takes a record that is here, so --remote has no effect on it: "
                           "leave --remote out"});
+  }
+  if (options.hang.core_dump && (!options.read.empty() || options.worker.command.remote)) {
+    return could_not_run(
+        {engine::ErrorCode::InvalidArgument,
+         fmt::format("--core-dump has no effect with {}: run attach on the machine of the program",
+                     options.read.empty() ? "--remote" : "--read")});
   }
   if (const engine::Status files = options.files.check(); !files.ok())
     return could_not_run(files.error());
@@ -247,6 +262,10 @@ void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std
                   "10 s to 60 s)")
       ->option_text("SECONDS")
       ->check(at_least(0));
+  command.add_flag(
+      "--core-dump", options->hang.core_dump,
+      "When the program hangs, have the driver write a core dump of the device, without "
+      "its memory, beside the record; cuda-gdb reads in it which kernel hangs");
   command.add_flag("--end-on-hang", options->end_on_hang,
                    "End the program when it hangs, once its state is known (default: leave it)");
   command.add_flag(

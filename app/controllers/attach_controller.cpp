@@ -229,7 +229,9 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
       continue;
     }
     ENGINE_TRY(spools.follow(false));
-    (void)spools.watch_for_hangs({});  // its report says so
+    // Its report says so.
+    (void)spools.watch_for_hangs({.core_dump = !options.environment.empty(),
+                                  .give_up = [this] { return asked(&Watch::leave); }});
     look(spools, facts, stops);
     if (stops) {
       const std::lock_guard lock(mutex);
@@ -314,10 +316,12 @@ engine::Status AttachController::start(const AttachOrder& order, const RemotePla
   if (here) options.library = library_.value();
   options.working_folder = order.working_folder;
   begin(
-      [options, place, wake = wake_](Watch& watch) mutable -> engine::Status {
+      [options, place, core_dump = here && order.core_dump,
+       wake = wake_](Watch& watch) mutable -> engine::Status {
         ENGINE_ASSIGN(const ReportFacts facts, shipped_facts());
         ENGINE_ASSIGN(options.folder, new_spool_folder());
         options.output_file = output_file_in(options.folder);
+        if (core_dump) options.environment = attach_core_dumps(options.folder);
         return watch.follow(options, place, facts, wake);
       },
       {.state = AttachStatus::State::Running,

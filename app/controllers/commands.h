@@ -211,6 +211,7 @@ struct AttachOrder {
   std::string working_folder{};  // empty = the window's
   std::string only{};            // only processes with this word on their command line; empty = all
   std::optional<int> rank{};     // only the process whose RANK is this
+  bool core_dump = false;        // of the device, when it hangs; only where the window runs
 };
 /// Examines what an earlier program left behind.
 struct ReadAttachRecord {

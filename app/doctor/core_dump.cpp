@@ -17,22 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kReadLimit{30};
 
-profiling::CorePlace read_place(const std::string& path) {
-  const Clock::time_point until = Clock::now() + kReadLimit;
-  profiling::CorePlace place;
-  const auto ended = run_for_lines(
-      {"/usr/bin/env", "cuda-gdb", "--batch", "-nx", "-ex", "target cudacore " + path, "-ex",
-       "x/i $pc"},
-      ChildStream::Output, [&](const std::string& line) { take_debugger_line(line, place); },
-      [&] { return Clock::now() > until; });
-  if (!ended.ok()) {
-    place.missing = "it cannot be read: " + ended.error().message;
-  } else if (place.kernel.empty()) {
-    place.missing = "read it with cuda-gdb, which is not on PATH here or did not answer";
-  }
-  return place;
-}
-
 /// The text after `key` up to one of `ends`; empty if the line does not have both.
 std::string after(const std::string& line, std::string_view key, std::string_view ends) {
   const std::size_t at = line.find(key);
@@ -106,21 +90,45 @@ void take_debugger_line(const std::string& line, profiling::CorePlace& place) {
   }
 }
 
-CoreDumpRequest::~CoreDumpRequest() {
-  if (!name_.empty()) ::unlink((name_ + ".pipe").c_str());
-}
-
-std::vector<std::string> CoreDumpRequest::environment() const {
-  if (name_.empty()) return {};
-  return {"CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1", "CUDA_COREDUMP_FILE=" + file(),
-          "CUDA_COREDUMP_PIPE=" + name_ + ".pipe",
+std::vector<std::string> core_dump_environment(const std::string& name) {
+  const profiling::CoreDumpFiles files = core_dump_files(name);
+  return {"CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1", "CUDA_COREDUMP_FILE=" + files.file,
+          "CUDA_COREDUMP_PIPE=" + files.pipe,
           "CUDA_COREDUMP_GENERATION_FLAGS=skip_nonrelocated_elf_images,skip_global_memory,"
           "skip_shared_memory,skip_local_memory,skip_constbank_memory,skip_abort"};
 }
 
+profiling::CoreDumpFiles core_dump_files(const std::string& name) {
+  return {.pipe = name + ".pipe", .file = name + ".core"};
+}
+
+profiling::CorePlace read_core_dump(const std::string& path, const std::function<bool()>& give_up) {
+  const Clock::time_point until = Clock::now() + kReadLimit;
+  profiling::CorePlace place;
+  const auto ended = run_for_lines(
+      {"/usr/bin/env", "cuda-gdb", "--batch", "-nx", "-ex", "target cudacore " + path, "-ex",
+       "x/i $pc"},
+      ChildStream::Output, [&](const std::string& line) { take_debugger_line(line, place); },
+      [&] { return Clock::now() > until || (give_up && give_up()); });
+  if (!ended.ok()) {
+    place.missing = "it cannot be read: " + ended.error().message;
+  } else if (place.kernel.empty()) {
+    place.missing = "read it with cuda-gdb, which is not on PATH here or did not answer";
+  }
+  return place;
+}
+
+CoreDumpRequest::~CoreDumpRequest() {
+  if (!name_.empty()) ::unlink(core_dump_files(name_).pipe.c_str());
+}
+
+std::vector<std::string> CoreDumpRequest::environment() const {
+  return name_.empty() ? std::vector<std::string>() : core_dump_environment(name_);
+}
+
 void CoreDumpRequest::read(profiling::Stall& stall) const {
-  if (name_.empty() || stall.core_dump != file()) return;
-  stall.core = read_place(stall.core_dump);
+  if (name_.empty() || stall.core_dump != core_dump_files(name_).file) return;
+  stall.core = read_core_dump(stall.core_dump);
 }
 
 }  // namespace app

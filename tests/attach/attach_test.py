@@ -247,6 +247,43 @@ class Attach(unittest.TestCase):
         self.assertIn("no progress for", err)
         self.assertIn("was killed by signal", err)
 
+    def test_a_hang_leaves_a_core_dump_of_the_device(self):
+        tools = pathlib.Path(self.folder.name) / "tools"
+        tools.mkdir()
+        debugger = tools / "cuda-gdb"
+        # Lines of cuda-gdb 13.0 for a core of an H200.
+        debugger.write_text(f"""#!/bin/sh
+case "$*" in *"target cudacore {self.folder.name}/"*".core"*) ;; *) exit 1 ;; esac
+echo "[Current focus set to CUDA kernel 0, grid 9, cluster (0,0,0), block (5,0,0), thread (96,0,0), device 0, sm 14, warp 3, lane 0]"
+echo "#0  0x00007fffd5257000 in spin<<<(132,1,1),(384,1,1)>>> (flag=0x0) at spin.cu:12"
+""")
+        debugger.chmod(0o700)
+        path = f"{tools}:{os.environ['PATH']}"
+        reports, err = self.attach(command("hangs"), "--hang-after", "1", "--core-dump", "--end-on-hang", expect=2,
+                                   PATH=path)
+        stall = reports[0]["experiments"][0]["stall"]
+        self.assertEqual(pathlib.Path(stall["core_dump"]).read_text(), "where the kernels are")
+        self.assertEqual(pathlib.Path(stall["core_dump"]).parent, pathlib.Path(self.folder.name))
+        self.assertEqual((stall["core"]["kernel"], stall["core"]["block"], stall["core"]["sm"]), ("spin", "(5,0,0)", 14))
+        self.assertLess(err.index("no progress for"), err.index("ending"))  # reported before the dump
+        # A program that lost its environment has no trigger: said, and nothing is waited for.
+        self.setUp()
+        shell = ["/usr/bin/env", "-u", "CUDA_ENABLE_USER_TRIGGERED_COREDUMP", *command("hangs")]
+        reports, _ = self.attach(shell, "--hang-after", "1", "--core-dump", "--end-on-hang", expect=2)
+        stall = reports[0]["experiments"][0]["stall"]
+        self.assertEqual(stall["core_dump"], "")
+        self.assertIn("no core dump: the driver's trigger", stall["evidence"])
+
+    def test_core_dumps_are_refused_where_they_cannot_be_taken(self):
+        percent = pathlib.Path(self.folder.name) / "50%"
+        percent.mkdir()
+        for options, why in ((["--folder", str(percent), "--", "true"], "without '%'"),
+                             (["--read", self.folder.name], "no effect with --read"),
+                             (["--remote", "nowhere", "--", "true"], "no effect with --remote")):
+            done = subprocess.run([PROGRAM, "attach", "--core-dump", *options], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(why, done.stderr)
+
     def test_short_waits_are_no_hang(self):
         reports, _ = self.attach(command("many-threads"), "--hang-after", "5", expect=0)
         self.assertEqual(reports[0]["experiments"], [])

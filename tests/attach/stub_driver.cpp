@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/attach/stub_core_dump.h"
+
 struct CUmod_st {
   std::vector<std::unique_ptr<CUfunc_st>> functions;
 };
@@ -118,7 +120,11 @@ void keep_arguments(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2& from) {
 
 extern "C" {
 
-CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuInit(unsigned) {
+  static std::once_flag once;
+  std::call_once(once, stub::listen_for_triggers);
+  return CUDA_SUCCESS;
+}
 CUresult cuDriverGetVersion(int* version) {
   *version = 13000;
   return CUDA_SUCCESS;

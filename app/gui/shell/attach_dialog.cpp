@@ -143,7 +143,8 @@ AttachOrder AttachDialog::order() const {
   return {.command = command_,
           .working_folder = working_folder_,
           .only = only_,
-          .rank = rank_of(rank_)};
+          .rank = rank_of(rank_),
+          .core_dump = core_dump_};
 }
 
 std::string AttachDialog::mistake() const {
@@ -189,6 +190,11 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                         .hint = "all"});
   controls::input_text(context, "attach.rank", "Only rank", rank_,
                        {.tooltip = "Only the process whose RANK is this", .hint = "all"});
+  controls::checkbox(context, "attach.core_dump", "Core dump when it hangs", core_dump_,
+                     {.enabled = host.empty(),
+                      .reason = "The dump is written and read where the window runs",
+                      .tooltip = "The driver writes where the device's kernels are, without their "
+                                 "memory; cuda-gdb reads in it which one hangs"});
   const std::string why = mistake();
   if (command_.empty() || why.empty()) return;
   const TextColorScope color(context.theme.colors.bad);

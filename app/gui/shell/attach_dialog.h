@@ -35,6 +35,7 @@ class AttachDialog {
   std::string only_;
   std::string rank_;
   std::string record_;
+  bool core_dump_ = false;
 };
 
 }  // namespace app

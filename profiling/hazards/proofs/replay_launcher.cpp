@@ -7,6 +7,7 @@
 
 #include "engine/device/check.h"
 #include "engine/device/handles.h"
+#include "profiling/hazards/core_dump/core_trigger.h"
 #include "profiling/hazards/proofs/stall_probe.h"
 
 namespace profiling {
@@ -191,7 +192,7 @@ Status ReplayLauncher::stalled(const Launch& launch) {
               .nodes = launch.board == nullptr ? std::vector<NodeState>() : launch.board->read(),
               .evidence = {}};
   probe_->explain(stall, [this] { return state_.watch.board.device(); });
-  CoreDump dump = take_core_dump(kCoreDumpSeconds);
+  CoreDump dump = take_core_dump(own_core_dump_files(), kCoreDumpSeconds);
   stall.core_dump = std::move(dump.path);
   if (!dump.missing.empty()) stall.evidence += "; no core dump: " + dump.missing;
   state_.reply.outcome.stall = {std::move(stall)};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/device/allocation_ledger.h"
+#include "profiling/hazards/core_dump/core_trigger.h"
 #include "profiling/hazards/proofs/stall_probe.h"
 #include "profiling/hazards/snapshot/graph_reader.h"
 #include "profiling/trace/host_thread.h"
@@ -73,7 +74,7 @@ StalledRun RunWatch::blocked(const BlockedLaunch& blocked) const {
 }
 
 StalledRun RunWatch::stalled_run(Stall stall) const {
-  CoreDump dump = take_core_dump(kCoreDumpSeconds);
+  CoreDump dump = take_core_dump(own_core_dump_files(), kCoreDumpSeconds);
   stall.core_dump = std::move(dump.path);
   if (!dump.missing.empty()) stall.evidence += "; no core dump: " + dump.missing;
   StalledRun run{.snapshot = {}, .stall = std::move(stall)};

@@ -48,8 +48,8 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
   std::vector<profiling::GraphSnapshot> graphs(3);
   for (std::size_t g = 0; g < 3; ++g) graphs[g].name = profiling::graph_name(3 - g);
   const profiling::ObservedProcess process;
-  profiling::ExperimentRecord record =
-      hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, "NVML: busy.");
+  profiling::ExperimentRecord record = hang_record(process, state, graphs, state.waits[0],
+                                                   130 * kSecond, 10, {.words = "NVML: busy."});
   ASSERT_EQ(record.outcome.stall.size(), 1U);
   EXPECT_EQ(record.outcome.stall[0].graph, 2);  // "graph 1"
   EXPECT_EQ(record.outcome.stall[0].replay, 5);
@@ -57,11 +57,11 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
   EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("NVML: busy."));
   // A wait for the whole device may be for any stream.
   state.waits[0].call = profiling::spool::WaitCall::ContextSynchronize;
-  record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, "");
+  record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, {});
   EXPECT_EQ(record.outcome.stall[0].graph, 1);  // "graph 2"
   // So may the end of a communicator, which waits for graphs.
   state.waits[0].call = profiling::spool::WaitCall::CommunicatorEnd;
-  record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, "");
+  record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, {});
   EXPECT_EQ(record.outcome.stall[0].graph, 1);
   EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("call of NCCL that ends a communicator"));
 }
@@ -69,7 +69,7 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
 TEST(HangWatch, WithoutAGraphItIsALaunchThatHangs) {
   const profiling::SpoolState state = waiting(1);
   const profiling::ExperimentRecord record =
-      hang_record({}, state, {}, state.waits[0], 20 * kSecond, 10, "");
+      hang_record({}, state, {}, state.waits[0], 20 * kSecond, 10, {});
   EXPECT_FALSE(record.experiment.graph);
   EXPECT_EQ(record.outcome.stall[0].replay, 0);
   EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("No graph was launched on the stream"));

@@ -1,0 +1,34 @@
+// A core dump of the device while a kernel hangs, requested from outside of its stream: the driver
+// of a process reads a named pipe, and writes the dump when something arrives there. No CUDA.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace profiling {
+
+/// What the driver of one process was told before its first CUDA call: CUDA_COREDUMP_PIPE and
+/// CUDA_COREDUMP_FILE, beside CUDA_ENABLE_USER_TRIGGERED_COREDUMP.
+struct CoreDumpFiles {
+  std::string pipe;
+  std::string file;
+};
+
+struct CoreDump {
+  std::string path;     // empty = none
+  std::string missing;  // why there is none; empty if none was requested
+};
+
+/// Those of this process, paths without patterns; none = its environment asks for none.
+std::optional<CoreDumpFiles> own_core_dump_files();
+
+/// How long to wait for the dump.
+inline constexpr double kCoreDumpSeconds = 20;
+
+/// Waits at most `seconds` for the file to be complete, and not once `give_up` returns true. None
+/// asked for = neither a path nor a reason.
+CoreDump take_core_dump(const std::optional<CoreDumpFiles>& files, double seconds,
+                        const std::function<bool()>& give_up = {});
+
+}  // namespace profiling
