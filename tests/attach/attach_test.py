@@ -261,17 +261,17 @@ echo "#0  0x00007fffd5257000 in spin<<<(132,1,1),(384,1,1)>>> (flag=0x0) at spin
         path = f"{tools}:{os.environ['PATH']}"
         reports, err = self.attach(command("hangs"), "--hang-after", "1", "--core-dump", "--end-on-hang", expect=2,
                                    PATH=path)
-        stall = reports[0]["experiments"][0]["stall"]
-        self.assertEqual(pathlib.Path(stall["core_dump"]).read_text(), "where the kernels are")
-        self.assertEqual(pathlib.Path(stall["core_dump"]).parent, pathlib.Path(self.folder.name))
-        self.assertEqual((stall["core"]["kernel"], stall["core"]["block"], stall["core"]["sm"]), ("spin", "(5,0,0)", 14))
+        dump = reports[0]["experiments"][0]["stall"]["core_dump"]
+        self.assertEqual(pathlib.Path(dump["path"]).read_text(), "where the kernels are")
+        self.assertEqual(pathlib.Path(dump["path"]).parent, pathlib.Path(self.folder.name))
+        self.assertEqual((dump["kernel"], dump["block"], dump["sm"]), ("spin", "(5,0,0)", 14))
         self.assertLess(err.index("no progress for"), err.index("ending"))  # reported before the dump
         # A program that lost its environment has no trigger: said, and nothing is waited for.
         self.setUp()
         shell = ["/usr/bin/env", "-u", "CUDA_ENABLE_USER_TRIGGERED_COREDUMP", *command("hangs")]
         reports, _ = self.attach(shell, "--hang-after", "1", "--core-dump", "--end-on-hang", expect=2)
         stall = reports[0]["experiments"][0]["stall"]
-        self.assertEqual(stall["core_dump"], "")
+        self.assertIsNone(stall["core_dump"])
         self.assertIn("no core dump: the driver's trigger", stall["evidence"])
 
     def test_core_dumps_are_refused_where_they_cannot_be_taken(self):
