@@ -136,10 +136,30 @@ def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, 
     shown(window, "attach.state", "holds no record of an attached program")
 
 
-def test_a_program_is_watched_until_it_is_ended(open_window, monkeypatch, tmp_path):
+def built_subjects():
     subjects = os.environ.get("ATTACHED_SUBJECTS")
     if not subjects:
         pytest.skip("ATTACHED_SUBJECTS does not name the programs to attach to: this build has no library to preload")
+    return subjects
+
+
+def test_a_program_is_started_so_that_a_hang_leaves_a_core_dump(open_window, tmp_path, monkeypatch):
+    built_subjects()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    window = open_dialog(open_window)
+    fill(window, "attach.command", "printenv CUDA_COREDUMP_FILE")
+    window.click("attach.core_dump")
+    window.click("attach.start")
+    shown(window, "attach.state", "ended with exit code 0")
+    assert str(tmp_path) in value(window.map(), "attach.output")
+    assert value(window.map(), "attach.output").endswith("/%p.core")
+    window.click("attach.core_dump")
+    window.click("attach.start")
+    shown(window, "attach.state", "ended with exit code 1")  # there is no such variable
+
+
+def test_a_program_is_watched_until_it_is_ended(open_window, monkeypatch, tmp_path):
+    subjects = built_subjects()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     window = open_dialog(open_window)
     fill(window, "attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc endless")
