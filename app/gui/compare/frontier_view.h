@@ -35,7 +35,7 @@ class FrontierView {
   std::optional<FrontierWish> draw(const PanelContext& context, const Area& area, float taken_left);
 
   /// What is shown, in one line.
-  std::string subject() const;
+  PageSubject subject() const;
   /// Shows all cards again; false if none fills the view.
   bool close_front() { return board_.restore(); }
 
