@@ -223,7 +223,7 @@ std::string LongRun::shrunk_words() const {
   return fmt::format("{} experts, {} rows, {} iterations: {}{}", shape.num_experts,
                      engine::count_text(static_cast<std::uint64_t>(shape.rows)),
                      shrunk.launch.iterations, about(shrunk_seconds),
-                     shrunk_seconds > 1.5 * kShortRun_s
+                     shrunk_seconds > kShortRun_s
                          ? fmt::format(", no less with n {} and k {}", shape.n, shape.k)
                          : "");
 }

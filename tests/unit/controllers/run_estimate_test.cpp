@@ -131,7 +131,7 @@ TEST(RunEstimate, ShrinkingReachesTheAimWithFewerExpertsOrSaysWhyNot) {
   LongRun run;
   run.shrunk = eight;
   run.shrunk_seconds = estimated_seconds(eight, rate);
-  EXPECT_GT(run.shrunk_seconds, 1.5 * kShortRun_s);
+  EXPECT_GT(run.shrunk_seconds, kShortRun_s);
   EXPECT_THAT(run.shrunk_words(), ::testing::HasSubstr("s, no less with n 28672 and k 4096"));
   run.shrunk_seconds = 9;
   EXPECT_THAT(run.shrunk_words(), ::testing::EndsWith("3 iterations: about 9 s"));
