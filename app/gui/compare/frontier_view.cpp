@@ -117,11 +117,13 @@ void FrontierView::follow(const PanelContext& context) {
     if (is_sweeping(context.view.batch)) shown_ = 0;
   }
   const bool file = context.view.from_file;
-  if (same && made_for_ == shown_ && made_for_median_ == median_snr_ && made_for_file_ == file) {
+  if (same && made_for_ == shown_ && made_for_median_ == median_snr_ && made_for_file_ == file &&
+      made_for_theme_ == context.theme.kind) {
     return;
   }
   made_for_ = shown_;
   made_for_file_ = file;
+  made_for_theme_ = context.theme.kind;
   made_for_median_ = median_snr_;
   ++generation_;
   const std::int64_t shown = std::exchange(drawn_, 0);

@@ -121,6 +121,7 @@ class FrontierView {
   bool made_for_median_ = false;
   std::int64_t made_for_ = -1;
   bool made_for_file_ = false;
+  ThemeKind made_for_theme_ = ThemeKind::Dark;
   plot::TableState table_;
   CardBoard board_;
   plot::PlotView view_;

@@ -127,8 +127,9 @@ void draw_proofs(const PanelContext& context, const Area& card,
 }  // namespace
 
 void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
-  if (shown_ == scene.report_generation()) return;
+  if (shown_ == scene.report_generation() && theme_ == context.theme.kind) return;
   shown_ = scene.report_generation();
+  theme_ = context.theme.kind;
   // A report that has grown keeps the rows that it had.
   const std::string subject = scene.report() == nullptr ? "" : scene.report()->snapshot.subject;
   const std::size_t rows = experiments_.rows.size();
