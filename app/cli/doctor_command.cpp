@@ -118,12 +118,16 @@ int finish_report(const DoctorOptions& options, const engine::RunRequest& reques
 // ---- The examination ---------------------------------------------------------------------------
 
 int list_cases() {
-  print("{:<28} {:>6}  {:<24} {:<8} {:<22} {}\n", "case", "hazard", "symptom", "replays",
+  print("{:<28} {:>6}  {:<24} {:<13} {:<22} {}\n", "case", "hazard", "symptom", "plain replays",
         "needs cuBLASLt", "title");
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
-    print("{:<28} {:>6}  {:<24} {:<8} {:<22} {}\n", one.id, one.hazard, symptoms_of(one),
+    print("{:<28} {:>6}  {:<24} {:<13} {:<22} {}\n", one.id, one.hazard, symptoms_of(one),
           profiling::name_of(one.plain), one.library, one.title);
   }
+  print(
+      "\nplain replays: what replays give while nothing else changes. Where they are right, the "
+      "fault shows only\nonce an input, a host value, the splits or the timing is another: the "
+      "doctor's experiments change these.\n");
   return kHealthy;
 }
 

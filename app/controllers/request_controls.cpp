@@ -189,6 +189,8 @@ std::string backend_refusal(engine::GemmBackend backend, const LinkSupervisor& l
 namespace {
 
 const RequestControl* control_of_field(std::string_view field) {
+  // A backend that launches otherwise names the launch as a whole.
+  if (field == "launch") field = "launch.kind";
   const auto found = std::ranges::find(request_controls(), field, &RequestControl::field);
   return found == request_controls().end() ? nullptr : &*found;
 }

@@ -19,35 +19,72 @@ namespace app {
 namespace {
 
 // Guesses: the question says that nothing was measured yet, and the first run here replaces them.
-constexpr double kUnmeasuredCpuFlopPerS = 20e9;
-constexpr double kUnmeasuredDeviceFlopPerS = 50e12;
-// Operands are made and read, and statistics computed, around the steps.
-constexpr double kUnmeasuredStepsAround = 10.0;
+// Their proportions stay; those of the CPU were fitted to runs on two cores, from 8 experts of 256
+// x 256 to 4 of 28 672 x 4 096, those of devices to runs on an H200.
+constexpr RunCost kCpuCost = {
+    .flop_per_s = 60e9, .bytes_per_s = 5e9, .seconds_per_element = 10.5e-9, .seconds_around = 0.01};
+constexpr RunCost kDeviceCost = {
+    .flop_per_s = 50e12, .bytes_per_s = 1e12, .seconds_per_element = 1.4e-9, .seconds_around = 0.4};
+// Reference products beside the steps, in steps.
+constexpr double kReferenceSteps = 2.0;
+// A measurement of this long says as much about one of seconds as the guess does.
+constexpr double kTooShortToTell_s = 0.05;
 
 constexpr int kFewestIterations = 3;
 constexpr std::int64_t kFewestRowsPerExpert = 16;
-constexpr int kFewestExperts = 4;
+constexpr int kFewestExperts = 2;
 
-engine::OperationWork step_work(const engine::RunRequest& requested) {
+struct RunWork {
+  engine::OperationWork step;
+  double elements = 0.0;  // of all operands
+};
+
+RunWork work_of(const engine::RunRequest& requested) {
   const engine::RunRequest request = engine::forced_settings(requested).effective;
   const auto experts = static_cast<std::size_t>(std::max(request.shape.num_experts, 1));
   const std::vector<std::int64_t> splits(experts,
                                          request.shape.rows / static_cast<std::int64_t>(experts));
-  engine::OperationWork sum;
+  RunWork work;
   for (const engine::ExplainedOperation& one :
        engine::explain(engine::program_of(request), {.splits = splits})) {
     if (one.graph.empty()) continue;  // before the first step
-    sum.flop += one.work.flop;
-    sum.read_bytes += one.work.read_bytes;
-    sum.written_bytes += one.work.written_bytes;
+    work.step.flop += one.work.flop;
+    work.step.read_bytes += one.work.read_bytes;
+    work.step.written_bytes += one.work.written_bytes;
   }
-  return sum;
+  for (const engine::StepPart& part : engine::step_parts(request)) {
+    const engine::ShapeSpec& shape = part.request.shape;
+    const auto rows = static_cast<double>(shape.rows);
+    const auto n = static_cast<double>(shape.n);
+    const auto k = static_cast<double>(shape.k);
+    work.elements += rows * (n + k) + shape.num_experts * n * k;
+  }
+  work.elements *= std::max(request.layers, 1);
+  return work;
 }
 
-double step_seconds(const engine::RunRequest& request, const WorkRate& rate) {
-  const engine::OperationWork work = step_work(request);
-  const double moving = rate.bytes_per_s > 0.0 ? work.bytes() / rate.bytes_per_s : 0.0;
-  return std::max(work.flop / rate.flop_per_s, moving);
+double cost_of_step(const RunWork& work, const RunCost& cost) {
+  return work.step.flop / cost.flop_per_s + work.step.bytes() / cost.bytes_per_s;
+}
+
+double cost_around(const RunWork& work, double step_seconds, const RunCost& cost) {
+  return cost.seconds_around + work.elements * cost.seconds_per_element +
+         kReferenceSteps * step_seconds;
+}
+
+/// The ratio of what was measured to what was expected; the shorter the measurement, the nearer 1.
+double factor_of(double measured_s, double ratio) {
+  return ratio <= 0.0 ? 1.0 : std::pow(ratio, measured_s / (measured_s + kTooShortToTell_s));
+}
+
+double step_seconds(const RunWork& work, const WorkRate& rate) {
+  double seconds = rate.step_factor * cost_of_step(work, rate.cost);
+  if (rate.most_flop_per_s > 0.0)
+    seconds = std::max(seconds, work.step.flop / rate.most_flop_per_s);
+  if (rate.most_bytes_per_s > 0.0) {
+    seconds = std::max(seconds, work.step.bytes() / rate.most_bytes_per_s);
+  }
+  return seconds;
 }
 
 /// Sizes that come from files are theirs.
@@ -90,12 +127,8 @@ engine::RunRequest smaller(const engine::RunRequest& request, double factor) {
 WorkRate work_rate(const std::vector<std::shared_ptr<const profiling::RecordedRun>>& runs,
                    engine::GemmBackend backend, const std::string& device) {
   const bool on_device = engine::traits_of(backend).device;
-  WorkRate rate{.flop_per_s = on_device ? kUnmeasuredDeviceFlopPerS : kUnmeasuredCpuFlopPerS,
-                .bytes_per_s = 0.0,
-                .steps_around = kUnmeasuredStepsAround,
+  WorkRate rate{.cost = on_device ? kDeviceCost : kCpuCost,
                 .source = "nothing was measured here yet"};
-  double product = 0.0;
-  double copy = 0.0;
   bool measured = false;
   for (auto at = runs.rbegin(); at != runs.rend(); ++at) {
     const engine::RunResult& result = (*at)->result;
@@ -104,8 +137,8 @@ WorkRate work_rate(const std::vector<std::shared_ptr<const profiling::RecordedRu
       continue;
     }
     const engine::Ceilings& ceilings = result.measurements.ceilings;
-    if (product <= 0.0) product = ceilings.product_flop_per_s;
-    if (copy <= 0.0) copy = ceilings.copy_bytes_per_s;
+    if (rate.most_flop_per_s <= 0.0) rate.most_flop_per_s = ceilings.product_flop_per_s;
+    if (rate.most_bytes_per_s <= 0.0) rate.most_bytes_per_s = ceilings.copy_bytes_per_s;
     if (measured || result.iterations.empty()) continue;
     std::vector<std::int64_t> times;
     double sum_ns = 0.0;
@@ -113,24 +146,27 @@ WorkRate work_rate(const std::vector<std::shared_ptr<const profiling::RecordedRu
       times.push_back(one.duration_ns);
       sum_ns += static_cast<double>(one.duration_ns);
     }
-    const double step_ns = engine::median_of(times);
-    if (step_ns <= 0.0) continue;
+    const double step = engine::median_of(times) * 1e-9;
+    const RunWork work = work_of(result.effective);
+    const double expected = cost_of_step(work, rate.cost);
+    if (step <= 0.0 || expected <= 0.0) continue;
     measured = true;
-    rate.flop_per_s = step_work(result.effective).flop / step_ns * 1e9;
-    rate.steps_around = std::max(static_cast<double>(result.wall_ns) - sum_ns, 0.0) / step_ns;
+    rate.step_factor = factor_of(sum_ns * 1e-9, step / expected);
+    const double around = std::max(static_cast<double>(result.wall_ns) - sum_ns, 0.0) * 1e-9;
+    rate.around_factor = factor_of(around, around / cost_around(work, step, rate.cost));
     const engine::ShapeSpec& shape = result.effective.shape;
     rate.source = fmt::format(
         "scaled from the newest run here: {} experts, {} rows, n {}, k {}, {:.3g} GFLOP/s",
         shape.num_experts, engine::count_text(static_cast<std::uint64_t>(shape.rows)), shape.n,
-        shape.k, rate.flop_per_s / 1e9);
+        shape.k, work.step.flop / step / 1e9);
   }
-  if (product > 0.0) rate.flop_per_s = std::min(rate.flop_per_s, product);
-  rate.bytes_per_s = copy;
   return rate;
 }
 
 double estimated_seconds(const engine::RunRequest& request, const WorkRate& rate) {
-  return step_seconds(request, rate) * (request.launch.iterations + rate.steps_around);
+  const RunWork work = work_of(request);
+  const double step = step_seconds(work, rate);
+  return step * request.launch.iterations + rate.around_factor * cost_around(work, step, rate.cost);
 }
 
 engine::RunRequest shrunk_to_fit(engine::RunRequest request, const WorkRate& rate) {
@@ -174,12 +210,22 @@ std::optional<LongRun> long_run(
                  .shrunk = std::move(shrunk),
                  .seconds = seconds,
                  .shrunk_seconds = shrunk_seconds,
-                 .step_seconds = step_seconds(request, rate),
+                 .step_seconds = step_seconds(work_of(request), rate),
                  .source = rate.source};
 }
 
 std::string LongRun::words() const {
   return fmt::format("takes {} here ({})", about(seconds), source);
+}
+
+std::string LongRun::shrunk_words() const {
+  const engine::ShapeSpec& shape = shrunk.shape;
+  return fmt::format("{} experts, {} rows, {} iterations: {}{}", shape.num_experts,
+                     engine::count_text(static_cast<std::uint64_t>(shape.rows)),
+                     shrunk.launch.iterations, about(shrunk_seconds),
+                     shrunk_seconds > kShortRun_s
+                         ? fmt::format(", no less with n {} and k {}", shape.n, shape.k)
+                         : "");
 }
 
 }  // namespace app

@@ -14,17 +14,28 @@
 
 namespace app {
 
-/// Work per second of a worker, and the set-up and statistics around the timed steps.
-struct WorkRate {
+/// What a run costs. A step: its FLOPs and its bytes. Around the steps: operands are made, checked
+/// and counted element by element, a few products are repeated as a reference, and something is
+/// always there.
+struct RunCost {
   double flop_per_s = 0.0;
-  double bytes_per_s = 0.0;   // 0 = not measured: only the FLOP count
-  double steps_around = 0.0;  // of a whole run, in steps
+  double bytes_per_s = 0.0;
+  double seconds_per_element = 0.0;
+  double seconds_around = 0.0;
+};
+
+/// How long runs of a worker take.
+struct WorkRate {
+  RunCost cost;
+  double step_factor = 1.0;       // what was measured over what `cost` says of it
+  double around_factor = 1.0;     // the same of the time around the steps
+  double most_flop_per_s = 0.0;   // a measured ceiling; 0 = none
+  double most_bytes_per_s = 0.0;  // the same
   std::string source;
 };
 
-/// That of the newest of these runs on this device through the same kind of backend: what its steps
-/// reached, and no more than the ceilings that any of them measured. Without such a run: a
-/// guess.
+/// That of the newest of these runs on this device through the same kind of backend, whose steps
+/// are not faster than the ceilings that any of them measured. Without such a run: a guess.
 WorkRate work_rate(const std::vector<std::shared_ptr<const profiling::RecordedRun>>& runs,
                    engine::GemmBackend backend, const std::string& device);
 
@@ -36,8 +47,9 @@ inline constexpr double kLongRun_s = 60.0;
 inline constexpr double kShortRun_s = 10.0;
 
 /// The request with fewer iterations, then fewer rows and, where the weights are most of the work,
-/// fewer experts, so that it takes kShortRun_s, or as little as that can reach. Operands and
-/// routing from files keep their sizes.
+/// fewer experts, so that it takes kShortRun_s, or as little as that can reach: n and k, and the
+/// experts of a token, are what the request is about, and stay. Operands and routing from files
+/// keep their sizes.
 engine::RunRequest shrunk_to_fit(engine::RunRequest request, const WorkRate& rate);
 
 /// "about 2 h", "about 90 s"
@@ -54,6 +66,8 @@ struct LongRun {
 
   /// "takes about 2 h here (nothing was measured here yet)"
   std::string words() const;
+  /// "8 experts, 128 rows, 3 iterations: about 9 s"; and why not less, where it is no short run.
+  std::string shrunk_words() const;
   /// Shrinking is worth an offer.
   bool shrinks() const { return shrunk_seconds < 0.5 * seconds; }
 };

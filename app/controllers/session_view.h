@@ -139,6 +139,7 @@ class RunNamesGiven {
 struct PageSubject {
   std::string words;            // one line
   bool answers_request = true;  // to the rail's request; false = it has nothing to do with the rail
+  std::optional<engine::ShapeSpec> shape{};  // of the request that it is about; none = not known
 };
 
 /// Read-only picture of the window's state for one frame.

@@ -42,5 +42,27 @@ TEST(GraphScene, AGraphStaysWhereItIsWhileItsReportGrows) {
   EXPECT_EQ(scene.node(), -1);
 }
 
+TEST(GraphScene, ANodeIsFoundByItsIdInWhicheverGraphHasIt) {
+  profiling::GraphSnapshot forward = graph_of("forward", 2);
+  profiling::GraphSnapshot backward = graph_of("backward", 3);
+  forward.nodes[1].id = 11;
+  backward.nodes[2].id = 22;
+  GraphScene scene([] {});
+  scene.show(report_of({forward, backward}), nullptr, nullptr);
+  EXPECT_EQ(scene.node_id(), 0U);
+  scene.choose_node_by_id(22);
+  EXPECT_EQ(scene.graph_index(), 1);
+  EXPECT_EQ(scene.node(), 2);
+  EXPECT_EQ(scene.node_id(), 22U);
+  scene.choose_node_by_id(11);
+  EXPECT_EQ(scene.graph_index(), 0);
+  EXPECT_EQ(scene.node(), 1);
+  // Nodes without an id are not the one that is sought.
+  scene.choose_node_by_id(0);
+  EXPECT_EQ(scene.node(), -1);
+  scene.choose_node_by_id(33);
+  EXPECT_EQ(scene.node(), -1);
+}
+
 }  // namespace
 }  // namespace app

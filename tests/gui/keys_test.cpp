@@ -151,6 +151,40 @@ TEST(Palette, IsFoundByTheWordsThatPeopleUse) {
   EXPECT_FALSE(offers("ssh", "file.quit"));
 }
 
+TEST(Palette, ANameThatBeginsWithWhatIsTypedComesFirst) {
+  // Pages and views beside the actions whose other words name them too.
+  std::vector<PaletteEntry> entries = {
+      {.id = "graphs.memory", .group = "View", .title = "Graphs: Memory"},
+      {.id = "layer", .group = "View", .title = "Numerics: Layer", .words = "activation memory"},
+      {.id = "roofline", .group = "View", .title = "Performance: Roofline"},
+      {.id = "measure", .group = "Run", .title = "Performance: Measure roofs of this machine"},
+      {.id = "ends", .group = "View", .title = "The last card", .words = "export"},
+      {.id = "png_of", .group = "View", .title = "Make the export"}};
+  for (const ActionRow& row : action_table()) {
+    entries.push_back({.id = row.id, .group = row.group, .title = row.title, .words = row.words});
+  }
+  const std::map<std::string, std::string> kFirst = {
+      {"export", "file.export_page"}, {"memory", "graphs.memory"},
+      {"mem", "graphs.memory"},       {"roof", "roofline"},
+      {"roofs", "measure"},           {"numerics", "view.numerics"},
+      {"record", "file.record"},      {"export csv", "file.export_records"},
+      {"graphs mem", "graphs.memory"}};
+  for (const auto& [typed, id] : kFirst) {
+    const std::vector<std::size_t> found = palette_matches(entries, typed);
+    ASSERT_FALSE(found.empty()) << typed;
+    EXPECT_EQ(entries[found.front()].id, id) << typed;
+  }
+  // Then whole words, in names before elsewhere.
+  const std::vector<std::size_t> found = palette_matches(entries, "export");
+  const auto rank = [&](const std::string& id) {
+    return std::ranges::find(found, id, [&](std::size_t at) { return entries[at].id; }) -
+           found.begin();
+  };
+  EXPECT_LT(rank("file.export_trace"), rank("png_of"));
+  EXPECT_LT(rank("png_of"), rank("ends"));
+  EXPECT_LT(rank("ends"), static_cast<std::ptrdiff_t>(found.size()));
+}
+
 TEST(Palette, WholeWordsComeBeforeLetters) {
   const std::vector<PaletteEntry> entries = {
       {.id = "letters", .group = "View", .title = "Grow up: Open the panel"},

@@ -157,7 +157,7 @@ def test_every_page_with_cards_has_them(open_window):
 
 @pytest.mark.parametrize("view,splitter,card", [
     (1, "topology.cards.splitter.0", "topology.card"), (2, "memory.cards.splitter.0", "node.card"),
-    (3, "doctor.cards.1.splitter.0", "doctor.finding_card")])
+    (3, "doctor.columns.0.splitter.0", "doctor.finding_card")])
 def test_the_views_of_a_graph_have_them(open_window, tmp_path, view, splitter, card):
     window = open_window(shutil.copy(SAMPLE.parent / "workspace_bug.session", tmp_path), "--no-worker")
     window.wait("the doctor", lambda m: any(c["id"] == "doctor.cure_card.title" for c in m["controls"]))

@@ -65,6 +65,25 @@ def test_a_picture_of_a_card_says_below_what_was_examined(open_window, recording
     assert (abs(strip - strip[-1, -1]).max(axis=2) > 60).sum() > 200
 
 
+def test_outcomes_have_the_colours_of_the_theme(open_window, recording):
+    """Those of the theme before would be too light to read."""
+    window = opened(open_window(str(recording())))
+    show(window, 3)
+    window.wait("the experiments", lambda m: any(c["id"] == "doctor.experiments.row.1" for c in m["controls"]))
+
+    def pixels(red, green, blue):
+        window.settle()
+        x0, y0, x1, y1 = (round(edge) for edge in window.control("doctor.experiments")["rect"])
+        rows = picture.read_png(window.picture().read_bytes())[y0:y1, x0:x1, :3]
+        return (rows == (red, green, blue)).all(axis=2).sum()
+
+    assert pixels(0xE5, 0x60, 0x5C) > 30
+    window.click("top.theme")
+    window.wait("the light theme", lambda m: any(c["id"] == "top.theme" and c["label"] == "Dark" for c in m["controls"]))
+    assert pixels(0xC5, 0x3A, 0x36) > 30
+    assert pixels(0xE5, 0x60, 0x5C) == 0
+
+
 def test_findings_of_a_recorded_visit(open_window, recording):
     window = opened(open_window(str(recording())))
     window.wait("the doctor's view", lambda m: any(c["id"] == "doctor.conclusion" for c in m["controls"]))

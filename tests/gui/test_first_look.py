@@ -31,6 +31,39 @@ def test_for_a_live_run_the_rails_settings_took_effect(open_window):
     assert window.control("deviations")["label"] == "Effective = requested"
 
 
+def test_what_a_run_will_change_here_is_said_before_it(open_window):
+    """A recorded request for a GPU, taken over where there is none: the older run's settings say nothing of it."""
+    window = open_window(str(SAMPLE))
+    window.wait("the recording", lambda m: m["state"]["from_file"])
+    window.wait_for_link("responsive")
+    window.settle()
+    window.click("run.use_recorded")
+    current = window.wait("the button", lambda m: any(c["id"] == "run.use_cpu" for c in m["controls"]))
+    coming = next(c for c in current["controls"] if c["id"] == "deviations")["value"]
+    for words in ("Backend: cuBLASLt grouped → CPU reference", "Launch: Graph → Eager", "Stamps: on → off"):
+        assert words in coming, coming
+    assert not window.control("recipe.scaling.0")["enabled"]
+    # Its question also says what shrinking would make of it.
+    assert "Shrunk to 8 experts, " in window.control("long_run.question")["value"]
+    window.settle()
+    window.click("run.use_cpu")
+    window.wait("the recipes", lambda m: any(c["id"] == "recipe.scaling.0" and c["enabled"] for c in m["controls"]))
+    window.settle()
+    assert window.control("run.use_cpu") is None
+    assert "Launch: Graph → Eager" in window.control("deviations")["value"]
+
+
+def test_the_rail_is_not_taken_for_the_settings_of_a_page_about_something_else(open_window):
+    window = recording(open_window)
+    assert window.control("rail.whose")["value"] == "The recorded request"
+    window.key("ctrl+2")
+    window.settle()
+    for button in ("numerics.part.1", "recipes.over.1"):
+        window.click(button)
+        window.wait("whose settings", lambda m: any(
+            c["id"] == "rail.whose" and c["value"].startswith("Not what this page shows (E8 R") for c in m["controls"]))
+
+
 def test_an_eager_run_has_no_lane_named_after_a_graph(open_window):
     window = open_window()
     window.wait_for_result()

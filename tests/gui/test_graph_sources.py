@@ -103,3 +103,28 @@ def test_an_outcome_is_read_whole_at_1280_pixels(window):
     assert x1 - x0 > 180, "'replays are wrong from replay 1 on'"
     signs, end = (window.control(f"doctor.experiments.column.{i}")["rect"] for i in (2, 3))
     assert signs[2] - signs[0] > 60 and signs[2] <= end[0] <= 902, "the heading 'replays', and six signs"
+
+
+def test_a_node_is_chosen_once_for_all_views(window):
+    def row(m):
+        return next((c["id"] for c in m["controls"] if c["id"].startswith("graphs.nodes.row.") and c["value"] == "true"),
+                    None)
+
+    def chosen(m):
+        control = next((c for c in m["controls"] if c["id"] == "graphs.topology"), None)
+        return control and dict(part.split("=") for part in control["value"].split(";"))["selected"]
+
+    window.wait("the nodes", lambda m: any(c["id"] == "graphs.nodes.row.2" for c in m["controls"]))
+    window.settle()
+    window.click("graphs.nodes.row.2")
+    window.wait("the row", lambda m: row(m) == "graphs.nodes.row.2")
+    show(window, 1)
+    window.wait("its node", lambda m: chosen(m) not in (None, "-1"))
+    first = chosen(window.map())
+    # And back: the next node of the graph.
+    window.click("topology.search")
+    window.xdotool("type", "--delay", 30, "1")
+    window.click("topology.next")
+    window.wait("another node", lambda m: chosen(m) not in (None, "-1", first))
+    window.click("graphs.view.0")
+    window.wait("its row", lambda m: row(m) not in (None, "graphs.nodes.row.2"))

@@ -271,3 +271,22 @@ def test_a_window_that_lost_its_worker_offers_another(open_window):
     window = open_window("--worker", "/bin/false")
     window.wait("what to do", lambda m: any(c["id"] == "performance.start_worker" for c in m["controls"]))
     assert window.control("performance.run_now") is None
+
+
+def test_a_message_cuts_the_machine_only_where_the_line_is_full(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.settle()
+
+    def edges(name):
+        return window.control(name)["rect"]
+
+    x0, _, x1, _ = edges("status.machine")
+    window.click("top.record")
+    window.wait("where it records", lambda m: any(
+        c["id"] == "status.says" and c["value"].startswith("Recording every further run into ") for c in m["controls"]))
+    window.settle()
+    cut = edges("status.machine")[2] < x1
+    assert edges("status.machine")[0] == x0
+    # The notices' button begins 34 pixels before the padding of the right edge.
+    assert not cut or edges("status.device")[2] > 1440 - 90

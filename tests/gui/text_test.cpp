@@ -75,6 +75,20 @@ TEST_F(WrappedText, OfASentenceWholeWordsAreKept) {
   EXPECT_EQ(fitted_words(font_, text, 1), "");
 }
 
+TEST_F(WrappedText, AKernelIsShortenedBeforeTheWorkThatItDoes) {
+  const std::string name = "wgrad up  nvjet_sm90_qqtst_128x256_TNT";
+  EXPECT_EQ(fitted_work(font_, name, width_of(name)), name);
+  const std::string some = fitted_work(font_, name, width_of("wgrad up  nvjet_sm90...128_TNT"));
+  EXPECT_TRUE(some.starts_with("wgrad up  nvjet")) << some;
+  EXPECT_TRUE(some.ends_with("TNT")) << some;
+  // What would be left of the kernel says nothing; "up" says which wgrad it is.
+  EXPECT_EQ(fitted_work(font_, name, width_of("wgrad up  nvj")), "wgrad up...");
+  EXPECT_EQ(fitted_work(font_, "quantize X, rowwise and columnwise", width_of("quantize X...")),
+            "quantize X...");
+  EXPECT_EQ(fitted_work(font_, "wgrad up", width_of("wgrad")),
+            fitted_middle(font_, "wgrad up", width_of("wgrad")));
+}
+
 TEST_F(WrappedText, OfALabelWhatFollowsTheCommaGoesFirst) {
   const std::string label = "6  quantize Wup, rowwise and columnwise";
   const auto wide = [this](const std::string& text) { return width_of(text) + 1; };

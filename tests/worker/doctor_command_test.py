@@ -149,6 +149,9 @@ class Visits(Doctor):
         lines = self.call(HEALTHY, "--list").stdout.splitlines()
         self.assertGreaterEqual(len(lines), 13)
         self.assertTrue(any(line.startswith("flag-not-reset") for line in lines))
+        # A symptom of "wrong" beside replays that are right needs a word.
+        self.assertRegex("\n".join(lines), r"scalar-baked +8 +wrong +right")
+        self.assertIn("plain replays: what replays give while nothing else changes.", lines[-2])
 
     def test_wrong_arguments_are_not_findings(self):
         for arguments in (["--bogus"], ["--case", "nope"], ["--healthy"], ["--tokens", "-1"],
@@ -194,7 +197,8 @@ class Gallery(Doctor):
     """Recorded visits to the gallery: shown without a device, recorded with one."""
 
     def cases(self):
-        return [line.split()[0] for line in self.call(HEALTHY, "--list").stdout.splitlines()[1:]]
+        table = self.call(HEALTHY, "--list").stdout.split("\n\n")[0]
+        return [line.split()[0] for line in table.splitlines()[1:]]
 
     def listed(self, *arguments):
         """Every case with its line; a symptom's heading and the questions are not indented."""

@@ -299,7 +299,8 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
 }
 
 std::optional<PageSubject> ComparePanel::subject() const {
-  std::string words = view_ == 1 ? frontier_.subject() : "Two runs side by side";
+  if (view_ == 1) return frontier_.subject();
+  std::string words = "Two runs side by side";
   if (view_ == 0 && sides_.ready()) {
     const auto& [a, b] = names_.of(sides_.a(), sides_.b());
     words = fmt::format("{}   against   {}", a, b);

@@ -117,11 +117,13 @@ void FrontierView::follow(const PanelContext& context) {
     if (is_sweeping(context.view.batch)) shown_ = 0;
   }
   const bool file = context.view.from_file;
-  if (same && made_for_ == shown_ && made_for_median_ == median_snr_ && made_for_file_ == file) {
+  if (same && made_for_ == shown_ && made_for_median_ == median_snr_ && made_for_file_ == file &&
+      made_for_theme_ == context.theme.kind) {
     return;
   }
   made_for_ = shown_;
   made_for_file_ = file;
+  made_for_theme_ = context.theme.kind;
   made_for_median_ = median_snr_;
   ++generation_;
   const std::int64_t shown = std::exchange(drawn_, 0);
@@ -159,14 +161,19 @@ void FrontierView::make_points(const PanelContext& context) {
   changed_at_once(made_, [&](Points& made) { made = points_of(*sweep, context); });
 }
 
-std::string FrontierView::subject() const {
-  if (made_.runs.empty()) return "Sweeps: accuracy against time";
+PageSubject FrontierView::subject() const {
+  if (made_.runs.empty()) {
+    return {.words = "Sweeps: accuracy against time", .answers_request = false};
+  }
   const std::string from = made_.recording.empty() ? "" : " \u00b7 " + made_.recording;
   const engine::RunResult& first = made_.runs.front()->result;
   // Of the first point: what varies is named at the points.
-  return fmt::format("Sweep of {} point{}, {}, {}{}", made_.runs.size(),
-                     made_.runs.size() == 1 ? "" : "s",
-                     shape_words(made_.runs.front()->request.shape), first.device.name, from);
+  const engine::ShapeSpec& shape = made_.runs.front()->request.shape;
+  return {.words = fmt::format("Sweep of {} point{}, {}, {}{}", made_.runs.size(),
+                               made_.runs.size() == 1 ? "" : "s", shape_words(shape),
+                               first.device.name, from),
+          .answers_request = false,
+          .shape = shape};
 }
 
 void FrontierView::tell_works_apart(Points& made, const Theme& theme) {

@@ -35,7 +35,7 @@ class FrontierView {
   std::optional<FrontierWish> draw(const PanelContext& context, const Area& area, float taken_left);
 
   /// What is shown, in one line.
-  std::string subject() const;
+  PageSubject subject() const;
   /// Shows all cards again; false if none fills the view.
   bool close_front() { return board_.restore(); }
 
@@ -121,6 +121,7 @@ class FrontierView {
   bool made_for_median_ = false;
   std::int64_t made_for_ = -1;
   bool made_for_file_ = false;
+  ThemeKind made_for_theme_ = ThemeKind::Dark;
   plot::TableState table_;
   CardBoard board_;
   plot::PlotView view_;

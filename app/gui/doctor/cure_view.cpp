@@ -13,6 +13,10 @@
 namespace app {
 namespace {
 
+bool is_disproved(const profiling::Finding& finding) {
+  return finding.confidence == profiling::Confidence::Disproved;
+}
+
 constexpr float kCopyRoom = 64.0F;  // grid pixels, for the button after the libraries
 
 /// The search found it for this finding, or for wrong replays that no finding explains.
@@ -79,6 +83,9 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
         if (finding != nullptr || !smallest.empty()) return {};
         if (report == nullptr) return {"Not examined", "What cures a finding is shown here."};
         if (report->findings.empty()) return {"No finding", "There is nothing to cure."};
+        if (std::ranges::all_of(report->findings, is_disproved)) {
+          return {"Nothing to cure", "Experiments disproved what the rules suspected."};
+        }
         return {"No finding chosen", "Click one in the list of findings."};
       },
       .draw =
@@ -87,7 +94,7 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
             const profiling::Fix fix = fix_of(finding);
             show_recorded(context, "doctor.fix", "the cure in words", fix.words);
             show_recorded(context, "doctor.smallest_cure", "smallest cure", smallest);
-            if (finding != nullptr && finding->confidence != profiling::Confidence::Disproved) {
+            if (finding != nullptr && !is_disproved(*finding)) {
               draw_code(context, fix);
             }
             ImGui::EndChild();

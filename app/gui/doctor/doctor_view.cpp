@@ -127,8 +127,9 @@ void draw_proofs(const PanelContext& context, const Area& card,
 }  // namespace
 
 void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
-  if (shown_ == scene.report_generation()) return;
+  if (shown_ == scene.report_generation() && theme_ == context.theme.kind) return;
   shown_ = scene.report_generation();
+  theme_ = context.theme.kind;
   // A report that has grown keeps the rows that it had.
   const std::string subject = scene.report() == nullptr ? "" : scene.report()->snapshot.subject;
   const std::size_t rows = experiments_.rows.size();
@@ -312,7 +313,8 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const Theme& theme = context.theme;
   const float width = theme.px(160);
   const auto high = [&theme](float height) { return CardPart{theme.px(height), theme.px(height)}; };
-  const CardPart last{0.36F, theme.px(180), {{0.66F, width}, {0.34F, width}}};
+  // Names of experiments are long; squares are as good when they are small.
+  const CardPart last{0.32F, theme.px(180), {{0.72F, width}, {0.28F, width}}};
   // The order of presented cards does not depend on the size of their text.
   const bool narrow = context.presenting == nullptr && cards.size.x < theme.px(kNarrow);
   const auto state = [&](const Area&) { return state_card(context, scene); };
@@ -344,6 +346,23 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
                              },
                              experiments, proof});
   }
+  const profiling::ExperimentRecord* hung =
+      scene.report() == nullptr ? nullptr : hung_experiment(*scene.report(), table_.selected);
+  hung_drawn_ = hung != nullptr;
+  const auto cure = [&](const Area&) { return cure_.card(context, scene); };
+  const auto evidence = [&](const Area&) { return findings_.chosen_card(context, scene, bar_); };
+  if (!hung_drawn_ && !narrow) {
+    // What is a sentence or two stands in a narrow column; cure and evidence are read.
+    const CardPlan wide{
+        .id = "doctor.columns",
+        .parts = {{0.68F,
+                   theme.px(320) + theme.px(kGap),
+                   {{0.32F, width, {{0.38F, theme.px(126)}, {0.62F, theme.px(147)}}},
+                    {0.68F, width, {{0.47F, theme.px(150)}, {0.53F, theme.px(165)}}}}},
+                  last},
+        .caption = caption};
+    return board_.draw(context, cards, wide, {state, findings, cure, evidence, experiments, proof});
+  }
   // Conclusion, cure, findings, evidence, experiments, before and after: from left to right and
   // from top to bottom.
   CardPlan plan{.id = "doctor.stacked",
@@ -354,13 +373,7 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
             .parts = {{0.31F, theme.px(155), halves}, {0.33F, theme.px(165), halves}, last}};
   }
   plan.caption = caption;
-  std::vector<CardBoard::MakeCard> made = {
-      state,       [&](const Area&) { return cure_.card(context, scene); },
-      findings,    [&](const Area&) { return findings_.chosen_card(context, scene, bar_); },
-      experiments, proof};
-  const profiling::ExperimentRecord* hung =
-      scene.report() == nullptr ? nullptr : hung_experiment(*scene.report(), table_.selected);
-  hung_drawn_ = hung != nullptr;
+  std::vector<CardBoard::MakeCard> made = {state, cure, findings, evidence, experiments, proof};
   if (!hung_drawn_) return board_.draw(context, cards, plan, made);
   // A hung replay comes right after the conclusion, in the full width, which a core dump shares.
   const profiling::Stall& stall = hung->outcome.stall.front();

@@ -60,6 +60,7 @@ class DoctorView {
   plot::TableState table_;
   plot::DrawnTable experiments_;
   std::uint64_t shown_ = 0;
+  ThemeKind theme_ = ThemeKind::Dark;  // whose colours the rows of `experiments_` have
   std::string shown_subject_;
   // When a node last finished, to measure how long a replay has stalled.
   int done_ = -1;

@@ -130,6 +130,11 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
   const profiling::Snapshot& snapshot = scene.report()->snapshot;
   float x = 0.0F;
   const float room = ImGui::GetContentRegionAvail().x;
+  const float gap = context.theme.px(kGapSmall);
+  // Side by side as far as a name can still be told from others: what follows should stay in sight.
+  const std::size_t beside = std::min<std::size_t>(finding.nodes.size(), 3);
+  const float widest =
+      std::min(room, std::max(room / static_cast<float>(beside) - gap, context.theme.px(150)));
   for (std::size_t i = 0; i < std::min(finding.nodes.size(), kNodesShown); ++i) {
     const profiling::NodeRef node = finding.nodes[i];
     const auto index = static_cast<std::size_t>(node.graph);
@@ -139,7 +144,7 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
                          node.graph == scene.graph_index() ? scene.facts() : nullptr)
             : fmt::format("node {}", node.node);
     const std::string cut =
-        plot::fitted(context.theme.fonts.body, label, room - context.theme.px(20));
+        fitted_middle(context.theme.fonts.body, label, widest - context.theme.px(20));
     const float width = plot::text_size(context.theme.fonts.body, cut).x + context.theme.px(16);
     if (i > 0 && x + width < room) ImGui::SameLine(0, context.theme.px(kGapSmall));
     x = i > 0 && x + width < room ? x + width + context.theme.px(kGapSmall) : width;

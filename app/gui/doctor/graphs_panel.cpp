@@ -50,6 +50,7 @@ class GraphsPanel : public PagePanel {
   void draw_scene(const PanelContext& context, const Area& area);
   void draw_replays(const PanelContext& context, const Area& area);
   void draw_no_scene(const PanelContext& context, ImVec2 size);
+  void share_node(const PanelContext& context);
 
   std::string session_path_;
   int files_opened_ = 0;
@@ -61,6 +62,9 @@ class GraphsPanel : public PagePanel {
   TopologyView topology_;
   NodeDetails details_;
   MemoryView memory_;
+  // Ids of the nodes that were chosen in the table of replays and in the graph; 0 = none.
+  std::uint64_t node_in_table_ = 0;
+  std::uint64_t node_in_graph_ = 0;
   CardBoard topology_board_;
   CardBoard memory_board_;
   DoctorView doctor_;
@@ -202,6 +206,18 @@ void GraphsPanel::draw_replays(const PanelContext& context, const Area& area) {
   replays_.draw(context, rest.size);
 }
 
+/// A node is chosen once, whichever view it was chosen in: the newer choice counts for both.
+void GraphsPanel::share_node(const PanelContext& context) {
+  if (context.view.run == nullptr || scene_.run() != context.view.run) return;
+  if (replays_.chosen_node() != node_in_table_) {
+    scene_.choose_node_by_id(replays_.chosen_node());
+  } else if (scene_.node_id() != node_in_graph_) {
+    replays_.choose_node(scene_.node_id());
+  }
+  node_in_table_ = replays_.chosen_node();
+  node_in_graph_ = scene_.node_id();
+}
+
 void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   sources_.follow(context.view);
   if (std::exchange(files_opened_, context.view.doctor.files_opened) !=
@@ -235,6 +251,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   } else {
     draw_scene(context, area);
   }
+  share_node(context);
 }
 
 }  // namespace

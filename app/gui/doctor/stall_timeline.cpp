@@ -187,10 +187,18 @@ void draw_stall(const PanelContext& context, const Area& room, GraphScene& scene
   draw_deadline(drawing, room.at.y, y);
   plot::draw_fitted(context, font, ImVec2(room.at.x, y + theme.px(2)), theme.colors.dim_text,
                     kNotToScale, room.size.x);
-  ImGui::SetCursorScreenPos(ImVec2(room.at.x, y + line));
+  // What is left of the marker board: its squares alone would say nothing.
+  const BoardCount count = count_board(stall.nodes);
+  std::string squares = fmt::format("a square for each node: {} finished", count.done);
+  if (count.running > 0) squares += fmt::format(", {} running", count.running);
+  if (count.not_reached > 0) squares += fmt::format(", {} never started", count.not_reached);
+  plot::draw_fitted(context, font, ImVec2(room.at.x, y + line + theme.px(2)), theme.colors.dim_text,
+                    squares, names - theme.px(kGap));
+  ImGui::SetCursorScreenPos(ImVec2(drawing.plot.at.x, y + line));
   const bool shown = known && stall.graph == scene.graph_index();
-  clicked = std::max(clicked, draw_board(context, "##doctor.stalled", ImVec2(room.size.x, board),
-                                         stall.nodes, shown ? &scene : nullptr));
+  clicked =
+      std::max(clicked, draw_board(context, "##doctor.stalled", ImVec2(drawing.plot.size.x, board),
+                                   stall.nodes, shown ? &scene : nullptr));
   if (clicked >= 0 && known) show_node(context, scene, {.graph = stall.graph, .node = clicked});
 }
 

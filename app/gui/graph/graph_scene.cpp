@@ -176,6 +176,23 @@ void GraphScene::choose_node(int node) {
   node_ = known ? node : -1;
 }
 
+std::uint64_t GraphScene::node_id() const {
+  return node_ < 0 || graph() == nullptr ? 0 : graph()->nodes[static_cast<std::size_t>(node_)].id;
+}
+
+void GraphScene::choose_node_by_id(std::uint64_t id) {
+  if (id == 0 || report_ == nullptr) return choose_node(-1);
+  const std::vector<profiling::GraphSnapshot>& graphs = report_->snapshot.graphs;
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const auto& nodes = graphs[i].nodes;
+    const auto found = std::ranges::find(nodes, id, &profiling::SnapshotNode::id);
+    if (found == nodes.end()) continue;
+    show_graph(static_cast<int>(i));
+    return choose_node(static_cast<int>(found - nodes.begin()));
+  }
+  choose_node(-1);
+}
+
 void GraphScene::choose_finding(int finding) {
   choice_made_ = true;
   if (const profiling::NodeRef* first = take_finding(finding)) choose_node(first->node);

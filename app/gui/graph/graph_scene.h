@@ -64,6 +64,11 @@ class GraphScene {
 
   int node() const { return node_; }
   void choose_node(int node);
+  /// Of the chosen node, as in the run's records; 0 = none is chosen, or it is not known.
+  std::uint64_t node_id() const;
+  /// Shows the graph that has this node, and chooses it; 0, or no such node: none is chosen.
+  void choose_node_by_id(std::uint64_t id);
+  const Run& run() const { return run_; }
   int finding() const { return finding_; }
   /// Null if none is chosen.
   const profiling::Finding* chosen_finding() const;

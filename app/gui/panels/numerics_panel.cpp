@@ -333,8 +333,8 @@ void NumericsPanel::draw_channels(const PanelContext& context, const Area& area,
 }
 
 std::optional<PageSubject> NumericsPanel::subject() const {
-  if (view_ == kRecipes) return PageSubject{.words = recipes_.subject()};
-  if (view_ == kSteps) return PageSubject{.words = steps_.subject()};
+  if (view_ == kRecipes) return recipes_.subject();
+  if (view_ == kSteps) return steps_.subject();
   return std::nullopt;
 }
 

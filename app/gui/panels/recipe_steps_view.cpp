@@ -232,9 +232,10 @@ std::string RecipeStepsView::shown_text() const {
                      model_.experts(), model_.request().request.shape.rows);
 }
 
-std::string RecipeStepsView::subject() const {
+PageSubject RecipeStepsView::subject() const {
   const std::string title = "Recipes over steps";
-  return shown_ ? title + ": " + shown_text() : title;
+  if (!shown_) return {.words = title};
+  return {.words = title + ": " + shown_text(), .shape = model_.request().request.shape};
 }
 
 void RecipeStepsView::draw_status(const PanelContext& context, const Area& area) {

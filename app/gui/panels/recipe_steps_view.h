@@ -21,7 +21,7 @@ class RecipeStepsView {
   /// Shows all cards again, if one fills the view.
   bool close_front() { return board_.restore(); }
   /// What is shown, in one line.
-  std::string subject() const;
+  PageSubject subject() const;
   /// While playing: true when the next step is due.
   bool tick();
 

@@ -149,9 +149,10 @@ std::string RecipesView::refusal(const SessionView& view) {
   return order_refusal(view, engine::validate(view.requested));
 }
 
-std::string RecipesView::subject() const {
+PageSubject RecipesView::subject() const {
   const std::string title = fmt::format("Every recipe on the same {}", operand_ == 0 ? "X" : "W");
-  return shown_ ? title + ": " + shown_text() : title;
+  if (!shown_) return {.words = title};
+  return {.words = title + ": " + shown_text(), .shape = model_.comparison().request.request.shape};
 }
 
 void RecipesView::draw_status(const PanelContext& context, const Area& area) const {

@@ -25,7 +25,7 @@ class RecipesView {
   /// A comparison of the recording on screen, with that element if its sample has it.
   void show(const RecipesModel::Comparison& comparison, std::int64_t row, std::int64_t column);
   /// What is shown, in one line.
-  std::string subject() const;
+  PageSubject subject() const;
   /// Why all recipes cannot be compared now; empty = they can.
   static std::string refusal(const SessionView& view);
 

@@ -17,6 +17,21 @@ namespace app {
 
 bool ReplaysView::tick() { return model_.take() || pulse_.due(model_.deriving()); }
 
+std::uint64_t ReplaysView::chosen_node() const {
+  if (!has_run_ || !model_.ready() || !model_.has_graph()) return 0;
+  const std::vector<profiling::GraphNode>& nodes = model_.run().activity.nodes;
+  const auto row = plot::selected_row(table_, nodes.size());
+  return row ? nodes[*row].id : 0;
+}
+
+void ReplaysView::choose_node(std::uint64_t id) {
+  if (!has_run_ || !model_.ready() || !model_.has_graph()) return;
+  const std::vector<profiling::GraphNode>& nodes = model_.run().activity.nodes;
+  const auto found =
+      id == 0 ? nodes.end() : std::ranges::find(nodes, id, &profiling::GraphNode::id);
+  table_.selected = found == nodes.end() ? -1 : static_cast<int>(found - nodes.begin());
+}
+
 void ReplaysView::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
   if (!view.run) {

@@ -1,6 +1,7 @@
 // Replays compared node by node, and whether every replay equals the eager run.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -16,6 +17,10 @@ class ReplaysView {
   bool tick();
   /// Draws at the cursor, using the whole of `size`.
   void draw(const PanelContext& context, ImVec2 size);
+  /// Id of the graph node that is chosen in the table of nodes, as in GraphNode; 0 = none.
+  std::uint64_t chosen_node() const;
+  /// Chooses that node; none if the run on screen has no such.
+  void choose_node(std::uint64_t id);
   /// Shows all cards again, if one fills the view.
   bool close_front() { return board_.restore(); }
 

@@ -120,11 +120,11 @@ float whole_names(const Theme& theme, const std::vector<Column>& columns) {
 
 float row_height(const Theme& theme) { return theme.fonts.body->FontSize + theme.px(4); }
 
-/// A name keeps both its ends, a sentence its first words.
+/// A name keeps both its ends, and that of work before its kernel's; a sentence its first words.
 std::string fitted_cell(const ImFont* font, const Column& column, const std::string& text,
                         float width) {
   if (column.numeric) return fitted(font, text, width);
-  return column.width > 0.0F ? fitted_words(font, text, width) : fitted_middle(font, text, width);
+  return column.width > 0.0F ? fitted_words(font, text, width) : fitted_work(font, text, width);
 }
 
 /// A sentence that its column would cut takes the cells without a value before it, too.

@@ -147,12 +147,11 @@ std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun
   }
   const float width = context.theme.px(104);
   const bool fits = run->shrinks();
-  const std::string smaller = fmt::format(
-      "{} rows, {} experts, {} iterations: {}", run->shrunk.shape.rows,
-      run->shrunk.shape.num_experts, run->shrunk.launch.iterations, about(run->shrunk_seconds));
+  const std::string smaller = run->shrunk_words();
   return Banner{.id = "long_run.question",
                 .color = context.theme.colors.warn,
-                .text = fmt::format("This run {}.", run->words()),
+                .text = fmt::format("This run {}.{}", run->words(),
+                                    fits ? " Shrunk to " + smaller + "." : ""),
                 .width = 3 * width + 2 * context.theme.px(kGapSmall),
                 .actions = [&context, width, fits, smaller](float) {
                   const auto button = [&](const char* id, const char* label, LongRunAnswer answer,

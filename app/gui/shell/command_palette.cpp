@@ -91,22 +91,58 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// How much of an entry's words was typed.
-enum class WordMatch { Letters, Beginnings, Words };
+/// How what was typed matches an entry, the best last. An action's name says more of it than its
+/// other words do, and the word that its name begins with, "Export all ...", most.
+enum class WordMatch {
+  Letters,
+  OtherBeginning,
+  NameBeginning,
+  OtherWord,
+  NameWord,
+  MainBeginning,
+  MainWord
+};
 
-/// Every typed word against the best of the entry's.
+/// The words that a name and each of its parts begin with: "graphs" and "memory" of "Graphs:
+/// Memory".
+std::vector<std::string> main_words_of(std::string_view title) {
+  std::vector<std::string> words;
+  while (!title.empty()) {
+    const std::size_t colon = std::min(title.find(": "), title.size());
+    std::vector<std::string> part = words_of(title.substr(0, colon));
+    if (!part.empty()) words.push_back(std::move(part.front()));
+    title.remove_prefix(std::min(colon + 2, title.size()));
+  }
+  return words;
+}
+
+struct EntryWords {
+  std::vector<std::string> main;
+  std::vector<std::string> name;
+  std::vector<std::string> other;
+};
+
+WordMatch match_of_word(const std::string& typed, const EntryWords& words) {
+  const auto begins = [&typed](const std::string& word) { return word.starts_with(typed); };
+  const auto is_in = [&typed](const std::vector<std::string>& list) {
+    return std::ranges::find(list, typed) != list.end();
+  };
+  if (is_in(words.main)) return WordMatch::MainWord;
+  if (std::ranges::any_of(words.main, begins)) return WordMatch::MainBeginning;
+  if (is_in(words.name)) return WordMatch::NameWord;
+  if (is_in(words.other)) return WordMatch::OtherWord;
+  if (std::ranges::any_of(words.name, begins)) return WordMatch::NameBeginning;
+  return std::ranges::any_of(words.other, begins) ? WordMatch::OtherBeginning : WordMatch::Letters;
+}
+
+/// The worst match of any typed word.
 WordMatch word_match(const std::vector<std::string>& typed, const PaletteEntry& entry) {
   if (typed.empty()) return WordMatch::Letters;
-  const std::vector<std::string> words =
-      words_of(entry.title + " " + entry.group + " " + entry.words);
-  WordMatch match = WordMatch::Words;
-  for (const std::string& one : typed) {
-    if (std::ranges::find(words, one) != words.end()) continue;
-    const bool begins =
-        std::ranges::any_of(words, [&](const std::string& word) { return word.starts_with(one); });
-    if (!begins) return WordMatch::Letters;
-    match = WordMatch::Beginnings;
-  }
+  const EntryWords words{.main = main_words_of(entry.title),
+                         .name = words_of(entry.title),
+                         .other = words_of(entry.group + " " + entry.words)};
+  WordMatch match = WordMatch::MainWord;
+  for (const std::string& one : typed) match = std::min(match, match_of_word(one, words));
   return match;
 }
 
@@ -323,6 +359,11 @@ std::vector<PaletteEntry> palette_entries(const PaletteSource& source) {
                        .title = fmt::format("Graphs: {}", kGraphsViews[i].second),
                        .command = ShowPage{Page::Graphs, kGraphsViews[i].first}});
   }
+  entries.push_back({.id = "view.performance.roofline",
+                     .group = "View",
+                     .title = "Performance: Roofline",
+                     .words = "roofs ceilings bound memory compute",
+                     .command = ShowPage{Page::Performance, std::nullopt}});
   entries.push_back({.id = "view.numerics.layer",
                      .group = "View",
                      .title = "Numerics: Layer",

@@ -66,8 +66,9 @@ std::optional<int> subsequence_score(std::string_view typed, std::string_view te
 /// As subsequence_score(), for a text that begins one of these words; one letter is not enough.
 std::optional<int> other_word_score(std::string_view typed, std::string_view words);
 
-/// Indices of the entries that match `typed`, best first: those that have it as whole words, then
-/// as beginnings of words; only where there are none, as letters. In the given order when nothing
+/// Indices of the entries that match `typed`, best first: those whose names, or parts of names,
+/// begin with it, then those that have it as whole words, then as beginnings of words, in their
+/// names before elsewhere; only where there are none, as letters. In the given order when nothing
 /// is typed. Entries that are not possible now come last.
 std::vector<std::size_t> palette_matches(const std::vector<PaletteEntry>& entries,
                                          const std::string& typed);

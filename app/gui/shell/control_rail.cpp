@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/controllers/foreseen_changes.h"
+#include "app/controllers/request_actions.h"
 #include "app/controllers/request_controls.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
@@ -27,6 +29,31 @@ controls::Options gate(const engine::Verdict& verdict) {
   return {.enabled = verdict.support != engine::Support::Refused,
           .reason = verdict.sentence,
           .tooltip = verdict.sentence};
+}
+
+bool same_sizes(const engine::ShapeSpec& a, const engine::ShapeSpec& b) {
+  return a.num_experts == b.num_experts && a.rows == b.rows && a.n == b.n && a.k == b.k;
+}
+
+/// Empty = the rail shows the user's own request, and the page what came of it.
+std::string whose_request(const SessionView& view) {
+  if (!view.from_file) {
+    const bool apart = view.subject && !view.subject->answers_request;
+    return apart ? "The request of your next run, not of this page" : "";
+  }
+  // The rail has more words than the page's headline: without this it would seem to describe it.
+  const bool others = view.subject && view.subject->shape &&
+                      !same_sizes(*view.subject->shape, view.requested.shape);
+  const std::string page =
+      others ? fmt::format("Not what this page shows ({}): ", shape_words(*view.subject->shape))
+             : "";
+  if (!view.recorded_request) {
+    return page + (others ? "your own request. The" : "Your own request: the") +
+           " recording does not say which request its results are of.";
+  }
+  // What a recording compared need not be what its run did.
+  if (!view.subject) return "The recorded request";
+  return page + (others ? "the" : "The") + " request of the recorded run in the list above";
 }
 
 }  // namespace
@@ -141,15 +168,16 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     const ImVec2 at = ImGui::GetWindowPos();
     ImGui::GetWindowDrawList()->AddLine(at, {at.x + ImGui::GetWindowWidth(), at.y},
                                         theme.colors.line);
-    draw_footer(live, last_error);
+    draw_footer(request, live, last_error);
     footer_height_ = ImGui::GetCursorPosY() + theme.px(kGapSmall);
   }
   return std::move(wishes_);
 }
 
-void ControlRail::draw_footer(bool live, const std::string& last_error) {
+void ControlRail::draw_footer(engine::RunRequest& request, bool live,
+                              const std::string& last_error) {
   const Theme& theme = context_->theme;
-  draw_deviations();
+  draw_deviations(request);
   if (context_->view.recorded_request) return draw_take_over();
   if (!last_error.empty() || !problem_.message.empty()) {
     const std::string& text = problem_.message.empty() ? last_error : problem_.message;
@@ -202,17 +230,9 @@ void ControlRail::show_error(const std::string& text) {
 }
 
 void ControlRail::draw_whose_request() {
-  const SessionView& view = context_->view;
-  // What a recording compared need not be what its run did.
-  const bool apart = view.subject && (view.from_file || !view.subject->answers_request);
-  if (!view.from_file && !apart) return;
+  const std::string text = whose_request(context_->view);
+  if (text.empty()) return;
   const TextColorScope color(context_->theme.colors.accent);
-  const std::string text = !view.from_file ? "The request of your next run, not of this page"
-                           : !view.recorded_request
-                               ? "Your own request: the recording does not say which request its "
-                                 "results are of."
-                           : apart ? "The request of the recorded run in the list above"
-                                   : "The recorded request";
   show_wrapped(text);
   controls::record(*context_, "rail.whose", "Whose request the rail shows", "text", text,
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
@@ -232,18 +252,24 @@ void ControlRail::draw_take_over() {
   ImGui::PopStyleColor(2);
 }
 
-void ControlRail::draw_deviations() {
+void ControlRail::draw_deviations(engine::RunRequest& request) {
   const SessionView& view = context_->view;
+  const bool own = !view.from_file && !view.recorded_request && view.hello;
+  if (own && !view.answers) {
+    const std::vector<engine::Deviation> coming = foreseen_changes(request, *view.hello);
+    if (!coming.empty()) draw_changes("Run will change here:", coming, request, Reasons::InTooltip);
+    // Of a run that had other settings it would say nothing about this request.
+    if (!coming.empty()) return draw_use_cpu(request);
+  }
   if (view.run == nullptr) return;
-  const Theme& theme = context_->theme;
-  const FontScope font(theme.fonts.label);
+  const FontScope font(context_->theme.fonts.label);
   const std::vector<engine::Deviation>& deviations = view.run->result.deviations;
   // The request in the rail may have changed since; a recording has its own.
   const char* whose = view.from_file ? "The recorded run: "
                       : view.answers ? ""
                                      : "The run on screen: ";
   if (deviations.empty()) {
-    const TextColorScope color(theme.colors.dim_text);
+    const TextColorScope color(context_->theme.colors.dim_text);
     const std::string line =
         whose[0] == '\0' ? "Effective = requested" : std::string(whose) + "effective = requested";
     show_text(line);
@@ -251,7 +277,16 @@ void ControlRail::draw_deviations() {
                      ImGui::GetItemRectMax());
     return;
   }
+  draw_changes(whose, deviations, view.run->request, Reasons::Below);
+  if (own) draw_use_cpu(request);
+}
+
+void ControlRail::draw_changes(const char* whose, const std::vector<engine::Deviation>& deviations,
+                               const engine::RunRequest& requested, Reasons reasons) {
+  const Theme& theme = context_->theme;
+  const FontScope font(theme.fonts.label);
   std::string all;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
   if (whose[0] != '\0') {
     const TextColorScope color(theme.colors.dim_text);
     show_text(whose);
@@ -264,13 +299,17 @@ void ControlRail::draw_deviations() {
                     setting_value(one.field, one.effective));
     all += line + ": " + one.reason + "\n";
     // Left from another recipe or backend; its control is disabled and says why.
-    if (!engine::inapplicable_reason(one.field, view.run->request).empty()) {
+    if (!engine::inapplicable_reason(one.field, requested).empty()) {
       without_effect.push_back(label);
       continue;
     }
     {
       const TextColorScope color(theme.colors.warn);
       show_wrapped(line);
+    }
+    if (reasons == Reasons::InTooltip) {
+      if (ImGui::IsItemHovered()) controls::tooltip(*context_, one.reason);
+      continue;
     }
     const TextColorScope color(theme.colors.dim_text);
     show_wrapped(one.reason);
@@ -279,8 +318,17 @@ void ControlRail::draw_deviations() {
     const TextColorScope color(theme.colors.dim_text);
     show_wrapped(fmt::format("No effect here: {}", fmt::join(without_effect, ", ")));
   }
-  controls::record(*context_, "deviations", "Deviations", "text", all, ImGui::GetItemRectMin(),
-                   ImGui::GetItemRectMax());
+  controls::record(*context_, "deviations", "Deviations", "text", all, at, ImGui::GetItemRectMax());
+}
+
+void ControlRail::draw_use_cpu(engine::RunRequest& request) {
+  if (!cpu_takes_its_place(request, *context_->view.hello)) return;
+  if (controls::button(*context_, "run.use_cpu", "Use the CPU reference",
+                       {.tooltip = "Sets Backend: recipes and other settings that only this "
+                                   "backend has can then be chosen. Ctrl+Z undoes it",
+                        .width = -1})) {
+    request.backend = engine::GemmBackend::CpuReference;
+  }
 }
 
 void ControlRail::row_label(const char* label) {

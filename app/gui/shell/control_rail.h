@@ -82,14 +82,20 @@ class ControlRail {
   void draw_backend(engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);
   void draw_algorithm_gains();
-  void draw_footer(bool live, const std::string& last_error);
+  void draw_footer(engine::RunRequest& request, bool live, const std::string& last_error);
   /// Leaves room for the controls: what is longer is scrolled, and whole in a tooltip.
   void show_error(const std::string& text);
   /// In place of Run and Live while the request is a recorded one.
   void draw_take_over();
   /// Beside a recording whose request is not known.
   void draw_whose_request();
-  void draw_deviations();
+  /// Of the run that the rail asks for, before it is made; else of the one on screen.
+  void draw_deviations(engine::RunRequest& request);
+  enum class Reasons { Below, InTooltip };
+  void draw_changes(const char* whose, const std::vector<engine::Deviation>& deviations,
+                    const engine::RunRequest& requested, Reasons reasons);
+  /// Where the request's own backend is not available.
+  void draw_use_cpu(engine::RunRequest& request);
 
   /// The table's controls from `first` to `last`, both ids, in its order.
   void draw_controls(const char* first, const char* last, engine::RunRequest& request);

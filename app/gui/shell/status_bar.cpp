@@ -175,17 +175,29 @@ std::string machine_words(const SessionView& view) {
   return line;
 }
 
+/// Of one of the middle's texts, with what keeps it from the next.
+float wanted_width(const Theme& theme, const std::string& text) {
+  return text.empty() ? 0.0F : shown_size(text).x + theme.px(kGapLarge);
+}
+
+/// What shows all of the middle's texts whole.
+float middle_width(const PanelContext& context, const std::string& last_error,
+                   const Notices::Line& said) {
+  const Theme& theme = context.theme;
+  return shown_size(machine_words(context.view)).x + wanted_width(theme, said.text) +
+         wanted_width(theme, last_error);
+}
+
 /// Between the worker's state and its progress: the machine on the left, messages on the right.
 /// What was just done and what went wrong get room first: facts can be read at any time.
 void draw_middle(const PanelContext& context, const std::string& last_error,
                  const Notices::Line& said, Span span, float line_y) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
-  const auto wanted = [&](const std::string& text) {
-    return text.empty() ? 0.0F : shown_size(text).x + theme.px(kGapLarge);
-  };
-  const float wrong = std::min(wanted(last_error), span.width / 3);
-  const float message = std::min(wanted(said.text), (span.width - wrong) * 2 / 3);
+  const float wrong = std::min(wanted_width(theme, last_error), span.width / 3);
+  const float beside = span.width - wrong;
+  const float most = std::max(beside * 2 / 3, beside - shown_size(machine_words(view)).x);
+  const float message = std::min(wanted_width(theme, said.text), most);
   if (view.link.dropped_logs > 0) {
     const std::string dropped = fmt::format("{} worker lines dropped  ·  ", view.link.dropped_logs);
     draw_piece(context,
@@ -297,21 +309,31 @@ void draw_status_bar(const PanelContext& context, const std::string& last_error,
   const float list = end - theme.px(kNoticesWidth);
   const float doing =
       list - theme.px(kStageWidth + kBarWidth + kCancelWidth + 2 * kGap + kGapLarge);
-  draw_middle(context, last_error, notices.line(), {left, doing - theme.px(kGapLarge) - left},
+  const bool busy = view.link.state == LinkState::Busy || !view.link.sending.empty();
+  // This is the device of the worker here, which is not related to a recording.
+  const DeviceWords device =
+      busy || view.from_file ? DeviceWords() : device_words(view.link, view.hello);
+  // What the field on the right leaves free is the middle's where that needs it; usually the field
+  // stays where it is, whatever the device reports.
+  float right = doing;
+  const float room = doing - theme.px(kGapLarge) - left;
+  if (!busy && middle_width(context, last_error, notices.line()) > room) {
+    const float taken = device.line.empty() ? 0 : shown_size(device.line).x + theme.px(kGapLarge);
+    right = std::max(doing, list - taken);
+  }
+  draw_middle(context, last_error, notices.line(), {left, right - theme.px(kGapLarge) - left},
               line_y);
-  if (view.link.state == LinkState::Busy || !view.link.sending.empty()) {
+  if (busy) {
     ImGui::SetCursorPosX(doing);
     if (draw_progress(context, view.link, line_y)) context.commands.push_back(Action::Cancel);
-  } else if (!view.from_file) {
-    // This is the device of the worker here, which is not related to a recording.
-    const DeviceWords device = device_words(view.link, view.hello);
+  } else if (!device.line.empty()) {
     draw_piece(context,
                {.id = "status.device",
                 .label = "The device between runs",
                 .text = device.line,
                 .tooltip = device.tooltip,
                 .color = theme.colors.dim_text},
-               {doing, list - theme.px(kGapLarge) - doing}, line_y);
+               {right, list - theme.px(kGapLarge) - right}, line_y);
   }
   ImGui::SetCursorPos({list, (ImGui::GetWindowHeight() - theme.px(kRowHeight)) / 2});
   draw_notice_list(context, notices, theme.px(kNoticesWidth));

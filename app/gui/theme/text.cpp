@@ -203,6 +203,24 @@ std::string fitted_label(const ImFont* font, std::string_view text, float width)
   return fitted_middle(font, text, width);
 }
 
+std::string fitted_work(const ImFont* font, std::string_view outside, float width) {
+  const std::string text = engine::shown_text(outside);
+  const std::size_t gap = text.find("  ");
+  if (gap == text.npos || shown_size(font, text).x <= width) {
+    // Of a few letters at both ends nobody reads which work it is.
+    const bool short_ends = width < shown_size(font, "quantize...columnwise").x;
+    return short_ends ? fitted_label(font, text, width) : fitted_middle(font, text, width);
+  }
+  const std::string_view kernel = std::string_view(text).substr(gap + 2);
+  const std::string work = text.substr(0, gap);
+  // Less than a few letters of it says nothing.
+  const float least = shown_size(font, "abc...abc").x;
+  const float room = width - shown_size(font, work + "  ").x;
+  if (room >= least) return work + "  " + fitted_middle(font, kernel, room);
+  if (shown_size(font, work + "...").x <= width) return work + "...";
+  return fitted_middle(font, work, width);
+}
+
 std::string fitted(const ImFont* font, std::string_view outside, float width) {
   const std::string text = engine::shown_text(outside);
   if (shown_size(font, text).x <= width) return text;

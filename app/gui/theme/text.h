@@ -51,6 +51,10 @@ std::string fitted_words(const ImFont* font, std::string_view text, float width)
 /// first, because the others of its kind share that; then its middle.
 std::string fitted_label(const ImFont* font, std::string_view text, float width);
 
+/// A name of work and of its kernel, two spaces apart, "wgrad up  nvjet_tst_128x256_TNT": the
+/// kernel loses its middle first, and is left out before the work loses a letter.
+std::string fitted_work(const ImFont* font, std::string_view text, float width);
+
 /// The longest prefix of `text` that fits `width`, with "..." if something was cut.
 std::string fitted(const ImFont* font, std::string_view text, float width);
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "engine/backend/backend.h"
@@ -14,6 +14,7 @@
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/product.h"
 #include "engine/backend/cpu/recipe_comparison.h"
+#include "engine/gemm/on_cpu.h"
 #include "engine/gemm/support.h"
 #include "engine/input/operand_fit.h"
 #include "engine/input/routing.h"
@@ -28,34 +29,6 @@ namespace engine {
 namespace {
 
 constexpr DeviceCapability kNoDevice = {};
-
-template <class Enum>
-Deviation deviation(const char* field, Enum requested, Enum effective, std::string reason) {
-  return {.field = field,
-          .requested = std::string(name_of(requested)),
-          .effective = std::string(name_of(effective)),
-          .reason = std::move(reason)};
-}
-
-/// What this backend does instead of what was requested, each with the gate's sentence.
-void apply_limitations(RunResult& result) {
-  RunRequest& effective = result.effective;
-  if (traits_of(effective.backend).device) {
-    result.deviations.push_back(
-        deviation("backend", effective.backend, GemmBackend::CpuReference,
-                  recipe_support(effective.recipe, effective.backend, kNoDevice).sentence));
-    effective.backend = GemmBackend::CpuReference;
-  }
-  const Verdict launch = launch_support(effective.launch, effective.backend, kNoDevice);
-  if (effective.launch.kind != LaunchKind::Eager && launch.support == Support::Refused) {
-    result.deviations.push_back(
-        deviation("launch", effective.launch.kind, LaunchKind::Eager, launch.sentence));
-    effective.launch.kind = LaunchKind::Eager;
-  }
-  ForcedSettings forced = forced_settings(effective);
-  effective = std::move(forced.effective);
-  std::ranges::move(forced.deviations, std::back_inserter(result.deviations));
-}
 
 /// An allocation failed, with however much was available before.
 Error ran_out_during(const char* what) {
@@ -119,9 +92,10 @@ class CpuBackend final : public Backend {
   Result<RunResult> run_step(const RunRequest& request, RunContext context) {
     const std::int64_t begin_ns = steady_ns();
     RunResult result;
-    result.effective = request;
+    ForcedSettings here = settings_on_cpu(request);
+    result.effective = std::move(here.effective);
+    result.deviations = std::move(here.deviations);
     result.device = device_;
-    apply_limitations(result);
     for (const StepPart& part : step_parts(request)) {
       const Verdict verdict =
           recipe_support(part.request.recipe, GemmBackend::CpuReference, kNoDevice);

@@ -259,6 +259,9 @@ TEST(RequestControls, SettingsAreSaidInWords) {
   EXPECT_EQ(setting_label("recipe.pow2_scales"), "Power-of-two scales");
   EXPECT_EQ(setting_value("recipe.pow2_scales", "false"), "off");
   EXPECT_EQ(setting_label("shape.num_experts"), "Experts");
+  // The CPU reference names the launch as a whole.
+  EXPECT_EQ(setting_label("launch"), "Launch");
+  EXPECT_EQ(setting_value("launch", "graph-replay"), "Graph");
   EXPECT_EQ(setting_value("measure.pace", "sustained"), "Sustained");
   EXPECT_EQ(setting_value("measure.pace", "no such pace"), "no such pace");
   EXPECT_EQ(setting_label("activations.file.path"), "X: file");

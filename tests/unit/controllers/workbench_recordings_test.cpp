@@ -28,6 +28,7 @@ TEST_F(WorkbenchTest, RunsAreShownRecordedAndReadAgain) {
   open("good");
   workbench_->act(Action::ToggleRecording);
   const std::string path = workbench_->files.recording_path();
+  EXPECT_EQ(workbench_->notices.status_message(), "Recording every further run into " + path);
   ASSERT_TRUE(run_and_wait());
   EXPECT_EQ(state().shown(), state().live_results().runs.back());
   workbench_->act(Action::ToggleRecording);

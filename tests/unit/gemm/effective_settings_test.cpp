@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/gemm/on_cpu.h"
 #include "engine/gemm/same_step.h"
 #include "engine/gemm/support.h"
 #include "engine/model/leaves.h"
@@ -35,6 +36,21 @@ TEST(ForcedSettings, BlockScalingAlwaysSplitsTheAccumulator) {
   EXPECT_FALSE(forced_settings(request).effective.programmatic_launch);
   ASSERT_EQ(forced_settings(request).deviations.size(), 1U);
   EXPECT_EQ(forced_settings(request).deviations[0].field, "programmatic_launch");
+}
+
+TEST(SettingsOnCpu, AGraphOnADeviceBecomesEagerStepsOnTheCpu) {
+  RunRequest request = shared_block_graph();
+  request.backend = GemmBackend::CublasLtGrouped;
+  const ForcedSettings here = settings_on_cpu(request);
+  EXPECT_EQ(here.effective.backend, GemmBackend::CpuReference);
+  EXPECT_EQ(here.effective.launch.kind, LaunchKind::Eager);
+  ASSERT_GE(here.deviations.size(), 2U);
+  EXPECT_EQ(here.deviations[0].field, "backend");
+  EXPECT_EQ(here.deviations[1].field, "launch");
+  for (const Deviation& one : here.deviations) EXPECT_FALSE(one.reason.empty()) << one.field;
+  // What has become of it is nothing to change again.
+  EXPECT_THAT(settings_on_cpu(here.effective).deviations, IsEmpty());
+  EXPECT_EQ(settings_on_cpu(here.effective).effective, here.effective);
 }
 
 RunRequest run_of(Scaling scaling, GemmBackend backend = GemmBackend::CublasLtGrouped) {
