@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <utility>
 
+#include "app/attach/rank_comparison.h"
 #include "app/doctor/core_dump.h"
 #include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
@@ -114,6 +116,23 @@ std::uint64_t SpoolFolder::revision() const {
   std::uint64_t sum = 0;
   for (const auto& [path, spool] : spools_) sum += spool.revision;
   return sum;
+}
+
+std::vector<std::string> SpoolFolder::compared_ranks() const {
+  std::map<int, const Spool*> newest;
+  for (const auto& [path, spool] : spools_) {
+    if (spool.reader == nullptr || spool.process.rank() < 0) continue;
+    const Spool*& of_rank = newest[spool.process.rank()];
+    if (of_rank == nullptr || of_rank->reader->state().started < spool.reader->state().started)
+      of_rank = &spool;
+  }
+  std::vector<RankGraphs> ranks;
+  for (const auto& [rank, spool] : newest) {
+    ranks.push_back({.rank = rank,
+                     .instantiated = spool->process.graphs_seen(),
+                     .graphs = spool->process.snapshot().graphs});
+  }
+  return compare_ranks(ranks);
 }
 
 std::optional<profiling::DoctorReport> SpoolFolder::report_of(

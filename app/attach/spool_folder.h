@@ -62,6 +62,9 @@ class SpoolFolder {
   /// The reports of all processes that have one, in the order of their starts.
   std::vector<profiling::DoctorReport> reports(
       const std::vector<profiling::LibraryFact>& facts) const;
+  /// How the processes that have a rank differ, by compare_ranks(); of several processes with one
+  /// rank, as after a restart, the newest counts.
+  std::vector<std::string> compared_ranks() const;
   /// Changes with everything that can change a report.
   std::uint64_t revision() const;
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "app/doctor/report_document.h"
 #include "app/doctor/report_words.h"
 #include "engine/model/counted.h"
+#include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
 
 namespace app::cli {
@@ -47,6 +49,46 @@ struct AttachCommand {
   ReportFiles files;
 };
 
+void print_ranks(const SpoolFolder& spools) {
+  for (const std::string& sentence : spools.compared_ranks())
+    print(stderr, "expertscope: {}\n", sentence);
+}
+
+/// What the rules say of a process, without its name. Hangs are its own.
+std::string findings_text(const profiling::DoctorReport& report) {
+  std::string text;
+  for (const profiling::Finding& finding : report.findings)
+    text += fmt::format("{} {} {}\n", finding.rule, profiling::name_of(finding.confidence),
+                        finding.title);
+  for (const profiling::ExperimentRecord& record : report.experiments)
+    text += fmt::format("{} {}\n", report.snapshot.subject, record.title);
+  return text;
+}
+
+/// Each report once: ranks that do the same make the same mistakes.
+void print_each_once(const std::vector<profiling::DoctorReport>& reports) {
+  std::vector<std::pair<std::string, std::vector<const profiling::DoctorReport*>>> alike;
+  for (const profiling::DoctorReport& report : reports) {
+    const std::string text = findings_text(report);
+    const auto found = std::ranges::find(alike, text, [](const auto& one) { return one.first; });
+    if (found != alike.end()) {
+      found->second.push_back(&report);
+    } else {
+      alike.push_back({text, {&report}});
+    }
+  }
+  for (const auto& [text, same] : alike) {
+    print("{}\n", report_text(*same.front()));
+    if (same.size() == 1) continue;
+    std::vector<std::string> others;
+    for (const profiling::DoctorReport* report : same | std::views::drop(1))
+      others.push_back(report->snapshot.subject);
+    const std::string titles = fmt::format("{}", fmt::join(others, ", "));
+    print("{} in {}: {}\n\n", text.empty() ? "Nothing was found either" : "The same was found",
+          engine::counted(others.size(), "other process", "other processes"), titles);
+  }
+}
+
 int finish(const AttachCommand& options, const SpoolFolder& spools,
            const std::vector<profiling::DoctorReport>& reports) {
   for (const AttachedProcess& process : spools.processes()) {
@@ -62,6 +104,7 @@ int finish(const AttachCommand& options, const SpoolFolder& spools,
             process.title, process.lost_frames);
     }
   }
+  print_ranks(spools);
   if (options.json) {
     std::vector<std::string> texts;
     for (const profiling::DoctorReport& report : reports)
@@ -71,11 +114,9 @@ int finish(const AttachCommand& options, const SpoolFolder& spools,
     print("No process captured a CUDA graph{}.\n",
           spools.processes().empty() ? ", or used CUDA at all" : "");
   }
+  if (!options.json) print_each_once(reports);
   int code = kHealthy;
-  for (const profiling::DoctorReport& report : reports) {
-    if (!options.json) print("{}\n", report_text(report));
-    code = std::max(code, exit_code_of(report));
-  }
+  for (const profiling::DoctorReport& report : reports) code = std::max(code, exit_code_of(report));
   std::fflush(stdout);
   if (const engine::Status kept = options.files.write(engine::RunRequest(), reports); !kept.ok()) {
     return could_not_run(kept.error());
@@ -159,6 +200,7 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   Clock::time_point next{};
   std::optional<Clock::time_point> asked_to_end;
   std::optional<std::string> end;
+  bool hung = false;
   while (!(end = program.ended())) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     if (forwards_interrupt && interrupt.seen()) {
@@ -168,8 +210,9 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
     if (Clock::now() < next) continue;
     const Clock::time_point began = Clock::now();
     if (!spools.follow(false).ok()) continue;
-    if (spools.watch_for_hangs(options.hang) && options.end_on_hang)
-      end_hanging(options, program, asked_to_end);
+    const bool hangs = spools.watch_for_hangs(options.hang);
+    if (hangs && !std::exchange(hung, true)) print_ranks(spools);
+    if (hangs && options.end_on_hang) end_hanging(options, program, asked_to_end);
     if (spools.revision() == examined) continue;
     examined = spools.revision();
     for (const profiling::DoctorReport& report : spools.reports(facts)) {

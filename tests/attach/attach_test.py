@@ -218,6 +218,21 @@ class Attach(unittest.TestCase):
         reports, _ = self.attach(command("freed"), "--rank", "3", expect=1, RANK="2")  # the earlier one is in the folder
         self.assertEqual(len(os.listdir(self.folder.name)), 1)
 
+    def test_ranks_are_compared_and_equal_reports_come_once(self):
+        subject = " ".join(command("freed"))
+        ranks = f"for r in $(seq 0 15); do RANK=$r {subject} & done; wait"
+        done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--", "sh", "-c", ranks],
+                              capture_output=True, text=True, timeout=60, env=environment())
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("16 ranks captured the same graphs, and launched each equally often", done.stderr)
+        self.assertEqual(done.stdout.count("freed-memory"), 1)
+        self.assertIn("The same was found in 15 other processes: attached_subject (process ", done.stdout)
+        self.setUp()
+        ranks += f"; RANK=16 {' '.join(command('healthy'))}"
+        done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--", "sh", "-c", ranks],
+                              capture_output=True, text=True, timeout=60, env=environment())
+        self.assertRegex(done.stderr, "by ranks 0-15, .* by rank 16|in ranks 0-15, .* in rank 16")
+
     def test_a_killed_program_leaves_all_that_it_had_recorded(self):
         attach = subprocess.Popen([PROGRAM, "attach", "--json", "--folder", self.folder.name, "--", *command("endless")],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
