@@ -9,6 +9,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/plot_text.h"
+#include "profiling/document/power_words.h"
 
 namespace app {
 
@@ -184,7 +185,8 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
           "Allocated memory is what was allocated and not yet released since the first event of "
           "the run; the run's peak is the full height. Clock and power are the driver's samples, "
           "from 0 to the highest one of the run; a single sample of power may exceed the device's "
-          "limit, which is kept on average.",
+          "limit, which is kept on average. " +
+          profiling::refresh_sentence(model_.picture().refreshes),
       .table = {.id = "##performance.kernels", .drawn = &model_.kernels_table()},
       .actions = {{"export_trace", "Export the range as a Chrome trace",
                    [this, &context] { order_export(context, false); }},
