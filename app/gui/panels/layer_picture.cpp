@@ -16,6 +16,7 @@
 #include "app/plot/kept_room.h"
 #include "app/plot/layer_arrows.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/quantity.h"
 #include "profiling/document/run_tables.h"
 
 namespace app {
@@ -373,7 +374,7 @@ void LayerView::draw_kernels(const PanelContext& context, const LayerKernelBox& 
   if (box.bytes > 0.0) {
     const double per_second = box.bytes / (box.times.front().of.time.median * 1e-9);
     read.push_back({"bytes, counted", bytes_of(static_cast<std::int64_t>(box.bytes))});
-    read.push_back({"rate", bytes_of(static_cast<std::int64_t>(per_second)) + "/s"});
+    read.push_back({"rate", profiling::byte_rate_text(per_second)});
   }
   plot::read_out(context, box.title, read);
 }
