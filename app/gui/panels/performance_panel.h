@@ -62,6 +62,7 @@ class PerformancePanel : public PagePanel {
   };
   std::vector<SumPlace> place_stage_sums(const Theme& theme, float width) const;
   float stage_sums_height(const Theme& theme, float width) const;
+  float sums_width_ = 1e6F;  // of the card that was drawn last: the plan comes before the card
   void draw_stage_sums(const PanelContext& context, float width);
   /// What the timeline alone shows: gaps between kernels, and where the time goes.
   std::string timeline_sentence() const;

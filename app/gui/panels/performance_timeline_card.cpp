@@ -270,7 +270,8 @@ void PerformancePanel::draw_timeline_content(const PanelContext& context, const 
       details ? std::min(theme.px(300), std::floor(0.45F * whole.size.x)) + theme.px(kGap) : 0.0F;
   const Area room{whole.at, ImVec2(whole.size.x - beside, whole.size.y)};
   const ImVec2 at = room.at;
-  const float sums = stage_sums_height(theme, room.size.x) + theme.px(6);
+  sums_width_ = room.size.x;
+  const float sums = stage_sums_height(theme, sums_width_) + theme.px(6);
   const float strip = theme.px(12);
   // Where there is much room, as in a maximized card, the curves have a share of it.
   const float least_power = power_strip_height(theme);
