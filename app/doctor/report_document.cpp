@@ -74,7 +74,7 @@ Table accesses_table(const Snapshot& snapshot, const Finding& finding) {
   return {
       .name = "accesses",
       .columns = {for_people("node"), for_people("where"), for_people("address", Measure::Address),
-                  for_people("memory"), for_people("offset", Measure::Number)},
+                  for_people("memory"), for_people("offset, bytes", Measure::Count)},
       .rows = [&snapshot, &finding](const profiling::RowSink& sink) {
         for (const profiling::Access& access : finding.accesses) {
           sink({.cells = profiling::cells_of(node_title(snapshot, access.node), access.place,

@@ -6,7 +6,10 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <string_view>
+#include <vector>
 
+#include "app/plot/layer_arrows.h"
 #include "app/plot/layer_model.h"
 #include "engine/model/projections.h"
 #include "profiling/document/quantity.h"
@@ -45,7 +48,8 @@ class LayerGrid {
   }
 
   double width() const {
-    return 4 * kTensorWidth + 3 * kKernelWidth + (kLayerColumns - 1) * kGapX + 2 * kMargin;
+    return 4 * kTensorWidth + 3 * kKernelWidth + (kLayerColumns - 1) * kGapX + 2 * kMargin +
+           kBesideColumn;
   }
   double height() const {
     double height = 2 * kMargin - kGapY;
@@ -99,10 +103,24 @@ class LayerDrawing {
   }
 
   void add_arrow(const LayerArrow& arrow) {
-    const ArrowEnds ends = arrow_ends(box_at(arrow.from), box_at(arrow.to), 1.0);
-    const bool dashed = arrow.kept && ends.slanted;
-    picture_.arrow({ends.from_x, ends.from_y}, {ends.to_x, ends.to_y},
-                   {.stroke = dashed ? kSvgAccent : kSvgDim, .dashes = dashed ? "4 4" : ""});
+    const std::vector<LayerPoint> path =
+        arrow_path(box_at(arrow.from), box_at(arrow.to), arrow.kept, 1.0);
+    const SvgPaint paint{.stroke = arrow.kept ? kSvgAccent : kSvgDim,
+                         .dashes = arrow.kept ? "4 4" : ""};
+    for (std::size_t i = 0; i + 2 < path.size(); ++i) {
+      picture_.line({path[i].x, path[i].y}, {path[i + 1].x, path[i + 1].y}, paint);
+    }
+    const LayerPoint start = path[path.size() - 2];
+    const LayerPoint tip = path.back();
+    picture_.arrow({start.x, start.y}, {tip.x, tip.y}, paint);
+    const std::string_view label = model_.label_of(arrow);
+    if (label.empty()) return;
+    const bool last = arrow.to.column + 1 == kLayerColumns;
+    picture_.text(
+        {tip.x + (last ? -kInset : kInset),
+         tip.y > start.y ? start.y + kSvgTextSize + 2.0 : start.y - 4.0},
+        label,
+        {.anchor = last ? SvgWords::Anchor::End : SvgWords::Anchor::Start, .color = kSvgDim});
   }
 
   void add_frame(const LayerBox& box, const SvgPaint& paint, std::string hover = {}) {

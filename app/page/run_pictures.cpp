@@ -8,6 +8,7 @@
 #include "app/page/layer_drawing.h"
 #include "app/page/scale_map_picture.h"
 #include "app/page/step_timeline.h"
+#include "app/plot/kept_room.h"
 #include "engine/model/projections.h"
 #include "profiling/document/channel_words.h"
 
@@ -52,9 +53,11 @@ void write_operands(const engine::RunResult& result, HtmlPage& page) {
 }  // namespace
 
 void write_run_pictures(const profiling::RecordedRun& run, HtmlPage& page) {
+  const std::string room = kept_room_text(run);
   page.picture(layer_drawing(run), "Expert layer",
                "Layer 0, median times per step. dB: SNR of the tensor as the next product reads "
-               "it, in the layer. Blue: kept for backward");
+               "it, in the layer. Blue: kept for backward" +
+                   (room.empty() ? room : "; " + room));
   const StepTimeline timeline = step_timeline(run);
   page.picture(timeline.picture, "Timeline of one step", timeline.note);
   write_operands(run.result, page);

@@ -12,6 +12,7 @@
 #include "app/doctor/proof_records.h"
 #include "app/doctor/report_words.h"
 #include "app/plot/graph_facts.h"
+#include "app/plot/pointer_arrays.h"
 #include "engine/model/stage.h"
 #include "profiling/document/quantity.h"
 #include "profiling/hazards/model/names.h"
@@ -300,12 +301,14 @@ MemoryPicture memory_picture(const Subject& subject) {
     }
   }
   const std::size_t others = map.rows.size() - shown;
+  const std::string arrays = arrays_sentence(pointer_arrays(snapshot, graph, map));
   std::string note = "Blue: the node holds an address of it; full blue: it certainly writes there";
   if (map.clashes > 0) note += "; red: no order between two nodes that may touch it";
   if (subject.finding != nullptr && !subject.finding->accesses.empty()) {
     note += "; outlined: the address that the finding names";
   }
   if (others > 0) note += fmt::format(". {} more are not shown", others);
+  if (!arrays.empty()) note += ". " + arrays.substr(0, arrays.size() - 1);
   return {.picture = std::move(picture), .note = std::move(note)};
 }
 

@@ -1,6 +1,6 @@
 // What is derived from one captured graph, once and off the window's thread: the places of its
 // nodes in layers from left to right, wrapped into bands like lines of text, so that a chain of
-// thousands still fills the view; the workspace map; durations. No ImGui.
+// thousands still fills the view; the memory map; durations. No ImGui.
 #pragma once
 
 #include <string>
@@ -47,7 +47,7 @@ struct MemoryRow {
   bool red = false;                    // some cell is unordered
 };
 
-/// The workspace map: which node holds addresses of which allocation, and where two of them may
+/// The memory map: which node holds addresses of which allocation, and where two of them may
 /// touch the same memory at the same time.
 struct MemoryMap {
   std::vector<profiling::Touch> touches = {};  // ascending by node
@@ -74,10 +74,18 @@ std::string node_operation(engine::StepKind step, const profiling::SnapshotNode&
 std::vector<std::string> node_labels(engine::StepKind step, const profiling::GraphSnapshot& graph,
                                      const std::vector<std::string>& operands);
 
+/// A grouped product holds the addresses of arrays, and the arrays those of its operands. What is
+/// in an array is no argument byte, so such a product has no mark in its operands' rows; the nodes
+/// that fill the arrays have it.
+struct PointerArrays {
+  std::vector<int> products = {};  // nodes that reach their operands through arrays, ascending
+  std::vector<int> fillers = {};   // other nodes that hold addresses of these arrays, ascending
+};
 /// Derived from one graph of a report.
 struct GraphFacts {
   GraphLayout layout;
   MemoryMap memory;
+  PointerArrays arrays = {};
   std::vector<std::string> operands = {};  // of each node
   std::vector<std::string> labels = {};    // of each node
   std::vector<double> node_us = {};        // median duration of each node, NaN = not known

@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "app/plot/kept_room.h"
+#include "engine/model/caller_tensor.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
 #include "engine/program/error_sources.h"
@@ -159,9 +161,10 @@ void add_stages(const engine::Operation& operation, BoxContents& contents) {
   contents.quantizes += symbol_of(operation.writes.front()) + (operation.again ? " again" : "");
 }
 
-/// A line down or up a column would cross what lies between.
+/// A line down or up a column would cross what lies between; what is kept goes past it.
 bool is_clear(const LayerArrow& arrow) {
-  return arrow.from.column != arrow.to.column || std::abs(arrow.from.row - arrow.to.row) == 1;
+  return arrow.kept || arrow.from.column != arrow.to.column ||
+         std::abs(arrow.from.row - arrow.to.row) == 1;
 }
 
 /// Boxes and arrows of layer 0 of the first micro-batch.
@@ -192,7 +195,7 @@ void draw_operation(const engine::Operation& operation, bool backward, Drawing& 
   for (const engine::Value& value : operation.reads) {
     const std::optional<LayerPlace> from = place_of(value.tensor);
     const bool kept = backward && !engine::traits_of(value.tensor).backward;
-    if (from) add_arrow({*from, here, kept}, drawing.arrows);
+    if (from) add_arrow({.from = *from, .to = here, .kept = kept}, drawing.arrows);
   }
   for (const engine::Value& value : operation.writes) {
     const std::optional<LayerPlace> to = place_of(value.tensor);
@@ -200,7 +203,9 @@ void draw_operation(const engine::Operation& operation, bool backward, Drawing& 
     const bool again = backward && !engine::traits_of(value.tensor).backward;
     // The codes of an operand are of the operand itself, unless its elements are never written.
     const bool elements = value.form == engine::ValueForm::Elements;
-    if (to && !again && (elements || operation.activates)) add_arrow({here, *to}, drawing.arrows);
+    if (to && !again && (elements || operation.activates)) {
+      add_arrow({.from = here, .to = *to, .has_elements = elements}, drawing.arrows);
+    }
   }
 }
 
@@ -225,34 +230,6 @@ std::string no_times(Box box, const BoxContents& contents, const profiling::Reco
 }
 
 }  // namespace
-
-ArrowEnds arrow_ends(const LayerBox& from, const LayerBox& to, double unit) {
-  const double from_middle = from.x + 0.5 * from.width;
-  const double to_middle = to.x + 0.5 * to.width;
-  const bool right = to_middle > from_middle;
-  const bool same_column = std::abs(from_middle - to_middle) < 0.5 * to.width;
-  if (!same_column && to.y >= from.y + from.height) {
-    const double out = 10.0 * unit;
-    const double in = 14.0 * unit;
-    return {.from_x = right ? from.x + from.width - out : from.x + out,
-            .from_y = from.y + from.height,
-            .to_x = right ? to.x + in : to.x + to.width - in,
-            .to_y = to.y,
-            .slanted = true};
-  }
-  if (same_column) {
-    const bool down = to.y + 0.5 * to.height > from.y + 0.5 * from.height;
-    return {.from_x = to_middle,
-            .from_y = down ? from.y + from.height : from.y,
-            .to_x = to_middle,
-            .to_y = down ? to.y : to.y + to.height};
-  }
-  const double middle = from.y + 0.5 * from.height;
-  return {.from_x = right ? from.x + from.width : from.x,
-          .from_y = middle,
-          .to_x = right ? to.x : to.x + to.width,
-          .to_y = middle};
-}
 
 std::string bytes_of(std::int64_t bytes) {
   return profiling::bytes_text(static_cast<std::uint64_t>(bytes));
@@ -289,7 +266,12 @@ void LayerModel::set(Run run, std::uint64_t generation) {
     if (box.times.empty()) box.note = no_times(which, contents, *run_);
     kernels_.push_back(std::move(box));
   }
-  for (const LayerArrow& arrow : drawing.arrows) {
+  place_arrows(drawing.arrows);
+  derive_errors();
+}
+
+void LayerModel::place_arrows(const std::vector<LayerArrow>& arrows) {
+  for (const LayerArrow& arrow : arrows) {
     const auto tensor_at = [&](LayerPlace place) {
       return std::ranges::find(tensors_, place, &LayerTensorBox::place);
     };
@@ -300,8 +282,22 @@ void LayerModel::set(Run run, std::uint64_t generation) {
     if (!present(arrow.from) || !present(arrow.to)) continue;
     if (arrow.kept && tensor_at(arrow.from)->result->saved_bytes == 0) continue;
     arrows_.push_back(arrow);
+    const auto written = tensor_at(arrow.to);
+    if (!arrow.has_elements || written == tensors_.end()) continue;
+    const engine::TensorResult& result = *written->result;
+    const engine::RunRequest& request = run_->result.effective;
+    const std::int64_t bytes =
+        result.rows * result.columns * engine::element_bytes(request, result.tensor);
+    const std::optional<engine::ElementType> type = engine::element_of(request, result.tensor);
+    if (!type || bytes == result.bytes) continue;
+    written->elements = fmt::format("{}, {}", bytes_of(bytes), engine::element_name(*type));
   }
-  derive_errors();
+}
+
+std::string_view LayerModel::label_of(const LayerArrow& arrow) const {
+  if (!arrow.has_elements || arrow.from.column != arrow.to.column) return {};
+  const auto to = std::ranges::find(tensors_, arrow.to, &LayerTensorBox::place);
+  return to == tensors_.end() ? std::string_view() : std::string_view(to->elements);
 }
 
 void LayerModel::place_tensors() {
@@ -325,6 +321,8 @@ void LayerModel::place_tensors() {
     tensors_.push_back({.result = &one,
                         .place = known != std::end(kPlaces) ? known->place : next_free(),
                         .has_numbers = one.quantization.has_value()});
+    const std::int64_t room = kept_room(*run_, one.tensor);
+    if (one.saved_bytes > 0 && room > one.saved_bytes) tensors_.back().room = room;
   }
 }
 

@@ -29,6 +29,14 @@ struct LayerPlace {
 inline constexpr int kLayerColumns = 7;
 inline constexpr int kLayerRows = 6;
 
+struct LayerArrow {
+  LayerPlace from;
+  LayerPlace to;
+  bool kept = false;          // backward reads what forward has kept of it
+  bool has_elements = false;  // what it leads to is written in high precision before its codes
+  bool operator==(const LayerArrow&) const = default;
+};
+
 /// "3.0 GiB".
 std::string bytes_of(std::int64_t bytes);
 
@@ -36,6 +44,10 @@ struct LayerTensorBox {
   const engine::TensorResult* result = nullptr;  // of the run
   LayerPlace place;
   bool has_numbers = false;  // it is an operand: This run shows its numbers
+  std::int64_t room = 0;     // what is allocated for what is kept, where that is more
+  /// "448.0 MiB, BF16": its elements as they are written, where `result` counts its codes. Empty
+  /// where it has no codes, or where the elements are never written.
+  std::string elements{};
 };
 
 struct LayerKernelTime {
@@ -55,32 +67,6 @@ struct LayerKernelBox {
   double bytes = 0.0;  // of a permutation: what it moves, counted
 };
 
-struct LayerArrow {
-  LayerPlace from;
-  LayerPlace to;
-  bool kept = false;  // backward reads what forward has kept of it
-  bool operator==(const LayerArrow&) const = default;
-};
-
-/// Where a box is drawn, in any unit.
-struct LayerBox {
-  double x = 0.0;
-  double y = 0.0;
-  double width = 0.0;
-  double height = 0.0;
-};
-struct ArrowEnds {
-  double from_x = 0.0;
-  double from_y = 0.0;
-  double to_x = 0.0;
-  double to_y = 0.0;
-  bool slanted = false;  // from one column to another of the next row
-};
-/// From edge to edge: along a row or a column; what is kept, from the lower edge of one box to the
-/// upper edge of the next column's, as is what goes on to the column before. `unit`: a pixel at
-/// scale 1.
-ArrowEnds arrow_ends(const LayerBox& from, const LayerBox& to, double unit);
-
 struct ErrorBar {
   engine::StepTensor tensor = engine::StepTensor::X;
   double snr_db = 0.0;  // of Y with this tensor left unquantized
@@ -99,6 +85,8 @@ class LayerModel {
   const std::vector<LayerTensorBox>& tensors() const { return tensors_; }
   const std::vector<LayerKernelBox>& kernels() const { return kernels_; }
   const std::vector<LayerArrow>& arrows() const { return arrows_; }
+  /// Of an arrow down or up a column: what is written, where the box that it leads to shows codes.
+  std::string_view label_of(const LayerArrow& arrow) const;
   /// Error sources, largest gain first.
   const std::vector<ErrorBar>& errors() const { return errors_; }
   double own_snr_db() const { return own_snr_db_; }  // of Y; NaN without a forward pass
@@ -107,6 +95,7 @@ class LayerModel {
 
  private:
   void place_tensors();
+  void place_arrows(const std::vector<LayerArrow>& arrows);
   void derive_errors();
 
   Run run_;

@@ -98,6 +98,10 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   const auto first_of = [&view](double one) { return std::ceil(view.min / one - 1e-9); };
   const auto last_of = [&view](double one) { return std::floor(view.max / one + 1e-9); };
   // Two labels are what makes an axis; a narrow view may fall between the multiples of a wide step.
+  const bool whole_decades = kind == AxisKind::Log10Count && most > 1;
+  for (int more = 3; whole_decades && last_of(step) - first_of(step) < 1.0 && more < 8; ++more) {
+    step = std::max(1.0, std::round(nice_step(view.span(), more)));
+  }
   const bool real = kind == AxisKind::Nanoseconds || kind == AxisKind::Number;
   for (int more = 2; real && most > 1 && last_of(step) - first_of(step) < 1.0 && more < 8; ++more) {
     step = nice_step(view.span(), more);

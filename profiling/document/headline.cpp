@@ -30,7 +30,9 @@ HeadlineFigure step_figure(const engine::RunResult& result, const Distribution& 
                            const std::string& precision) {
   const std::string end = iteration_end_text(result);
   const std::string reach =
-      precision.empty() ? "" : ", 95 % interval of the median " + precision + " at most";
+      precision.empty() ? ""
+                        : ", 95 % interval of the median " + precision +
+                              (precision.find(" to ") == std::string::npos ? " at most" : "");
   // Always in ms: figures of one place that change their unit are hard to compare.
   return {.name = "step",
           .value = {three_digits(1e-6 * time.median), "ms", time.median, "ns"},

@@ -54,6 +54,11 @@ Quantity flop_rate(double flop_per_second) {
           "FLOP/s"};
 }
 
+std::string byte_rate_text(double bytes_per_second) {
+  return bytes_per_second >= 1e12 ? fmt::format("{:.3g} TB/s", bytes_per_second / 1e12)
+                                  : fmt::format("{:.3g} GB/s", bytes_per_second / 1e9);
+}
+
 std::string number_text(double value) {
   if (std::isnan(value)) return "n/a";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

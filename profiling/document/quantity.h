@@ -27,6 +27,8 @@ struct Quantity {
 
 Quantity duration(double nanoseconds);
 std::string duration_text(double nanoseconds);
+/// "3.62 TB/s", "43.1 GB/s": wherever people read how fast bytes move.
+std::string byte_rate_text(double bytes_per_second);
 struct RateUnit {
   double flop_per_second = 1e6;
   const char* name = "MFLOP/s";

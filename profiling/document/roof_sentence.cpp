@@ -13,11 +13,6 @@
 namespace profiling {
 namespace {
 
-std::string byte_rate_text(double bytes_per_s) {
-  return bytes_per_s >= 1e12 ? fmt::format("{:.3g} TB/s", bytes_per_s / 1e12)
-                             : fmt::format("{:.3g} GB/s", bytes_per_s / 1e9);
-}
-
 std::string percent_text(double share) { return fmt::format("{:.3g} %", 100.0 * share); }
 
 std::string name_of(const engine::RunResult& result, engine::Stage stage,

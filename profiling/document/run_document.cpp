@@ -32,13 +32,18 @@ using engine::counted;
 
 constexpr std::array kLevels = {"every node traced", "graph launches traced", "nothing traced"};
 
+/// The ends of an interval, instead of how far it reaches.
+bool is_vague(const std::string& precision) { return precision.find(" to ") != std::string::npos; }
+
 /// "median 0.301 ms ±0.8 %, p5 0.298, p95 0.310, 50 samples"
 std::string samples_text(std::vector<double> durations_ns) {
   const std::string precision = median_precision(durations_ns);
   const Distribution time = summarize(std::move(durations_ns));
   return fmt::format("median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {}", time.median / 1e6,
-                     precision.empty() ? "" : " " + precision, time.p5 / 1e6, time.p95 / 1e6,
-                     counted(time.n, "sample"));
+                     precision.empty()     ? ""
+                     : is_vague(precision) ? " (95 % interval " + precision + ")"
+                                           : " " + precision,
+                     time.p5 / 1e6, time.p95 / 1e6, counted(time.n, "sample"));
 }
 
 std::string algorithm_text(const engine::AlgorithmChoice& choice) {
@@ -101,6 +106,12 @@ class RunWriter {
     if (time.n == 0) return;
     document_.fact(
         "step", fmt::format("{} ({})", samples_text(times.durations_ns), result_.iteration_method));
+    if (is_vague(median_precision(times.durations_ns))) {
+      document_.fact("noise",
+                     fmt::format("The machine is noisy: the step took {:.3g} to {:.3g} ms. Its "
+                                 "median, and every rate at it, may be far off.",
+                                 time.minimum / 1e6, time.maximum / 1e6));
+    }
     if (times.throttled_count > 0) {
       document_.fact(
           "throttled",

@@ -108,14 +108,21 @@ Table kernels_table(const RecordedRun& run) {
   return table;
 }
 
+/// As sentences have it; files get GB/s.
+Cell byte_rate(double bytes_per_ns) {
+  return worded(bytes_per_ns, byte_rate_text(1e9 * bytes_per_ns));
+}
+
 Table stages_table(const RecordedRun& run) {
   std::vector<Column> columns = {column("stage")};
   add_time_columns(columns);
   columns.insert(columns.end(),
                  {for_files("flop", Measure::Flop), column("bytes", Measure::Bytes),
-                  for_people("GB/s", Measure::Number), for_people("rate", Measure::FlopRate)});
+                  for_people("byte rate", Measure::Number), for_people("rate", Measure::FlopRate)});
   return {.name = "stage_times",
-          .title = "The stages of one step; bytes and operations are counted, not measured:",
+          .title =
+              "The stages of one step, all kernels of each together; bytes and operations are "
+              "counted, not measured:",
           .columns = std::move(columns),
           .rows = [&run](const RowSink& sink) {
             for (const StageTime& one : stage_times(run.result, run.activity)) {
@@ -125,7 +132,7 @@ Table stages_table(const RecordedRun& run) {
               const bool rated = one.work && ns > 0;
               row.cells.push_back(one.work ? Cell(one.work->flop) : Cell());
               row.cells.push_back(one.work ? Cell(one.work->bytes) : Cell());
-              row.cells.push_back(rated ? Cell(one.work->bytes / ns) : Cell());
+              row.cells.push_back(rated ? byte_rate(one.work->bytes / ns) : Cell());
               row.cells.push_back(rated ? amount(1e9 * one.work->flop / ns) : Cell());
               sink(row);
             }
@@ -239,7 +246,7 @@ void visit_roofline(const RecordedRun& run, std::span<const RooflinePoint> point
     const double rate = point.flop_per_s();
     const double bytes_per_ns = point.work.bytes / point.median_ns;
     sink({.cells = cells_of(engine::stage_name(point.stage), rate, point.median_ns, point.samples,
-                            point.work.intensity(), bytes_per_ns,
+                            point.work.intensity(), byte_rate(bytes_per_ns),
                             share(1e9 * bytes_per_ns, ceilings.copy_bytes_per_s),
                             share(rate, ceilings.product_flop_per_s), share(rate, adjusted),
                             share(rate, nominal), point.work.flop, point.work.bytes,
@@ -259,7 +266,7 @@ Table roofline_table(const RecordedRun& run, std::span<const RooflinePoint> poin
                column("median_ns", Measure::Time, "time per step", "", ColumnUse::WideViews),
                column("n", Measure::Count, "iterations", "", ColumnUse::WideViews),
                for_people("FLOP per byte", Measure::Number),
-               if_wide("GB/s", Measure::Number, "Counted bytes over the time"),
+               if_wide("byte rate", Measure::Number, "Counted bytes over the time"),
                column("of_copy", Measure::Share, "of the copy's rate", "", ColumnUse::WidePeople),
                column("of_product", Measure::Share, "of the dense product", "", ColumnUse::People),
                if_wide("of the peak at its clock", Measure::Share),

@@ -271,6 +271,9 @@ std::string iteration_end_text(const engine::RunResult& result) {
   return {};
 }
 
+/// Beyond this a reach in percent says less than both ends.
+constexpr double kVague = 0.5;
+
 std::string median_precision(std::span<const double> samples) {
   const engine::Interval interval = engine::median_interval(samples);
   if (std::isnan(interval.low)) return {};
@@ -279,6 +282,9 @@ std::string median_precision(std::span<const double> samples) {
   if (!(median > 0)) return {};
   const double reach = std::max(interval.high - median, median - interval.low) / median;
   const double percent = 100 * reach;
+  if (reach > kVague) {
+    return fmt::format("{:.3g} to {:.3g} ms", interval.low / 1e6, interval.high / 1e6);
+  }
   return percent < 10 ? fmt::format("±{:.2g} %", percent) : fmt::format("±{:.0f} %", percent);
 }
 

@@ -96,8 +96,9 @@ struct Distribution {
 };
 Distribution summarize(std::vector<double> samples);
 
-/// "±0.8 %": how far the 95 % interval of the samples' median (engine/model/median_interval.h)
-/// reaches from it, on its wider side. Empty if there are too few samples, or the median is 0.
+/// "±0.8 %": how far the 95 % interval of these times' median (engine/model/median_interval.h)
+/// reaches from it, on its wider side; of a very wide one both ends, "2.1 to 322 ms". `samples` are
+/// ns. Empty if there are too few samples, or the median is 0.
 std::string median_precision(std::span<const double> samples);
 
 /// Why iterations ended that went on until their median was known: "known within ±1 %", "not known

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/doctor/examine_bar.h"
+#include "app/plot/pointer_arrays.h"
 
 namespace app {
 namespace {
@@ -78,6 +79,19 @@ TEST(GraphWords, DeadlineFollowsItsMode) {
   EXPECT_EQ(deadline_of(DeadlineMode::Automatic, 20, 5, 0.1), 0.0);
   EXPECT_DOUBLE_EQ(deadline_of(DeadlineMode::Percentile, 20, 5, 0.1), 2.0);
   EXPECT_EQ(deadline_of(DeadlineMode::Seconds, 20, 5, 0.1), 5.0);
+}
+
+TEST(GraphWords, ProductsThatReachTheirOperandsThroughArraysSaySo) {
+  EXPECT_EQ(arrays_sentence({}), "");
+  const PointerArrays arrays = {.products = {8, 13}, .fillers = {0, 1}};
+  EXPECT_EQ(arrays_sentence(arrays),
+            "Grouped products (nodes 8 and 13) reach their operands through pointer arrays, which "
+            "nodes 0 and 1 fill: their arguments hold no address of X, of W or of what they "
+            "write.");
+  EXPECT_EQ(operands_words(arrays, 13), "reached through pointer arrays, which nodes 0 and 1 fill");
+  EXPECT_EQ(operands_words(arrays, 0), "");
+  EXPECT_EQ(operands_words({.products = {1, 2, 3, 4, 5, 6, 7, 8}, .fillers = {0}}, 8),
+            "reached through pointer arrays, which node 0 fills");
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "app/gui/panels/numerics_model.h"
+#include "app/plot/kept_room.h"
+#include "app/plot/layer_arrows.h"
 
 namespace {
 
@@ -128,6 +130,74 @@ TEST(LayerModel, ArrowsJoinWhatIsThere) {
   // Xt to X and Y to Yt, with a kernel on the way; backward dYt to dY and dp, and dX to dXt.
   EXPECT_EQ(model_of(layer_run(false, true)).arrows().size(), 8U + 4U);
   EXPECT_EQ(model_of(layer_run(true, true)).arrows().size(), 18U + 9U);
+}
+
+TEST(LayerModel, WhatIsKeptHasAnArrowToItsReaderAlsoPastABox) {
+  profiling::RecordedRun run = layer_run(true, true);
+  run.result.effective.recipe.scaling = engine::Scaling::Block;
+  for (const StepTensor tensor : {StepTensor::WUp, StepTensor::WDown, StepTensor::Y}) {
+    engine::tensor_row(run.result, tensor).saved_bytes = 512;
+  }
+  const LayerModel model = model_of(std::move(run));
+  const auto reader_of = [&](StepTensor tensor) -> std::string {
+    for (const app::LayerArrow& arrow : model.arrows()) {
+      if (!arrow.kept || arrow.from != place_of(model, tensor)) continue;
+      const auto box = std::ranges::find(model.kernels(), arrow.to, &app::LayerKernelBox::place);
+      return box == model.kernels().end() ? "a tensor" : box->id;
+    }
+    return "none";
+  };
+  EXPECT_EQ(reader_of(StepTensor::X), "up_backward");
+  EXPECT_EQ(reader_of(StepTensor::WUp), "up_backward");
+  EXPECT_EQ(reader_of(StepTensor::WDown), "down_backward");
+  EXPECT_EQ(reader_of(StepTensor::Y), "permute_backward");
+  EXPECT_EQ(reader_of(StepTensor::A), "none") << "nothing of it is kept";
+}
+
+TEST(LayerModel, AnArrowNamesWhatIsWrittenWhereItsBoxShowsCodes) {
+  const LayerModel model = model_of(layer_run(true, true));
+  const auto label_into = [&](StepTensor tensor) {
+    for (const app::LayerArrow& arrow : model.arrows()) {
+      if (arrow.to == place_of(model, tensor)) return std::string(model.label_of(arrow));
+    }
+    return std::string("no arrow");
+  };
+  EXPECT_EQ(label_into(StepTensor::X), "12.0 KiB, BF16") << "1 KiB of codes in the box";
+  EXPECT_EQ(label_into(StepTensor::DY), "12.0 KiB, BF16");
+  EXPECT_EQ(label_into(StepTensor::H), "") << "along a row there is no room";
+}
+
+TEST(LayerArrows, GoPastTheBoxBetweenThem) {
+  const app::LayerBox from{.x = 10, .y = 0, .width = 80, .height = 40};
+  const app::LayerBox to{.x = 0, .y = 120, .width = 100, .height = 60};
+  EXPECT_EQ(app::arrow_path(from, to, /*kept=*/false, 1.0).size(), 2U);
+  const std::vector<app::LayerPoint> path = app::arrow_path(from, to, /*kept=*/true, 1.0);
+  ASSERT_EQ(path.size(), 4U);
+  EXPECT_EQ(path.front().x, 90);
+  EXPECT_GT(path[1].x, 100);
+  EXPECT_LT(path[1].x, 100 + app::kBesideColumn);
+  EXPECT_EQ(path.back().x, 100);
+  EXPECT_GT(path.back().y, to.y);
+  EXPECT_LT(path.back().y, to.y + 0.5 * to.height);
+}
+
+TEST(KeptRoom, IsWhatWasAllocatedWhereThatIsMore) {
+  profiling::RecordedRun run = layer_run(true);
+  const auto allocate = [&](const char* owner, std::uint64_t bytes) {
+    run.snapshot.ledger.push_back(
+        {.bytes = bytes, .role = engine::AllocationRole::Quantized, .owner = owner});
+  };
+  EXPECT_EQ(app::kept_room_text(run), "") << "no ledger";
+  allocate("X: rowwise codes", 4096);
+  allocate("X: columnwise codes", 512);
+  allocate("H, layer 0: columnwise codes", 512);
+  EXPECT_EQ(app::kept_room_text(run), "") << "as much as is kept";
+  allocate("X: columnwise scales", 256);
+  allocate("X, layer 1: columnwise codes", 512);
+  allocate("micro-batch 2: X: columnwise codes", 512);
+  EXPECT_EQ(app::kept_room(run, StepTensor::X), 768);
+  EXPECT_EQ(app::kept_room_text(run), "allocated for it, with room for any splits: X 768 B");
+  EXPECT_EQ(model_of(run).tensors().front().room, 768);
 }
 
 TEST(LayerModel, ThePictureFollowsTheProgram) {

@@ -72,9 +72,9 @@ TEST(Marks, CompanionsAreScaledToTheBarsAndNotToAWhisker) {
                            {.value = 0.4e6, .low = 0.4e6, .high = 0.4e6, .companion = 512.0},
                            {.value = std::nan(""), .companion = 256.0}};
   EXPECT_DOUBLE_EQ(companion_scale(bars) * 1024.0, 0.8e6) << "as high as the highest bar";
-  EXPECT_EQ(companion_words("rows", bars), "rows: 256 to 1 024");
+  EXPECT_EQ(companion_words("rows", bars), "rows, own scale: 256 to 1 024");
   for (Bar& bar : bars) bar.companion = 1024.0;
-  EXPECT_EQ(companion_words("rows", bars), "rows: all 1 024");
+  EXPECT_EQ(companion_words("rows", bars), "rows, own scale: all 1 024");
   for (Bar& bar : bars) bar.companion = 0.0;
   EXPECT_EQ(companion_scale(bars), 0.0);
   EXPECT_EQ(companion_scale({}), 0.0);

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "app/plot/pointer_arrays.h"
 
 namespace app {
 namespace {
@@ -90,6 +95,44 @@ TEST(Operands, AreKnownByTheQuantizedMemoryThatANodeHolds) {
   EXPECT_EQ(
       operand_of(Stage::Quantize, {{.role = AllocationRole::Quantized, .owner = "partial amax"}}),
       "");
+}
+
+/// Kernels that each hold the addresses of the allocations with these indices.
+Snapshot kernels_of(const std::vector<engine::Allocation>& memory,
+                    const std::vector<std::pair<engine::Stage, std::vector<std::size_t>>>& nodes) {
+  Snapshot snapshot;
+  snapshot.graphs.resize(1);
+  for (const auto& [stage, held] : nodes) {
+    std::vector<engine::Allocation> all = memory;
+    Snapshot one = one_kernel(stage, all);
+    snapshot.ledger = one.ledger;
+    auto& launch = std::get<profiling::KernelNode>(one.graphs[0].nodes[0].parameters);
+    const std::vector<std::byte> bytes = launch.parameters;
+    launch.parameters.assign(8 * held.size(), std::byte{0});
+    launch.slots.clear();
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      std::memcpy(launch.parameters.data() + 8 * i, bytes.data() + 8 * held[i], 8);
+      launch.slots.push_back({.offset = static_cast<std::uint32_t>(8 * i), .bytes = 8});
+    }
+    snapshot.graphs[0].nodes.push_back(one.graphs[0].nodes[0]);
+  }
+  return snapshot;
+}
+
+TEST(PointerArrays, AreFoundWithTheNodesThatFillThem) {
+  using engine::AllocationRole;
+  using engine::Stage;
+  const std::vector<engine::Allocation> memory = {
+      {.role = AllocationRole::PointerArray, .owner = "addresses of X"},
+      {.role = AllocationRole::Quantized, .owner = "X: rowwise codes"},
+      {.role = AllocationRole::PointerArray, .owner = "offsets"}};
+  const Snapshot snapshot = kernels_of(
+      memory, {{Stage::Offsets, {0, 1}}, {Stage::Quantize, {1, 2}}, {Stage::Fprop, {0}}});
+  const PointerArrays arrays = pointer_arrays(snapshot, snapshot.graphs[0], map_of(snapshot));
+  EXPECT_EQ(arrays.products, std::vector<int>{2});
+  EXPECT_EQ(arrays.fillers, std::vector<int>{0}) << "no product holds the array of offsets";
+  const Snapshot plain = kernels_of(memory, {{Stage::Offsets, {0}}, {Stage::Fprop, {1}}});
+  EXPECT_TRUE(pointer_arrays(plain, plain.graphs[0], map_of(plain)).products.empty());
 }
 
 }  // namespace

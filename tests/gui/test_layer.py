@@ -196,7 +196,7 @@ def test_tokens_have_boxes_and_so_has_what_permutes_them(open_window):
     # A tensor of tokens is no operand; X, which is made of them, is.
     window.click("layer.tensor.x-tokens")
     window.settle()
-    assert window.control("layer.picture")["value"] == "tensors=17;kernels=10;arrows=28"
+    assert window.control("layer.picture")["value"] == "tensors=17;kernels=10;arrows=31"
     window.click("layer.tensor.x")
     window.wait("This run", there("numerics.snr", lambda c: c["label"] == "SNR of quantizing X"))
     # Without tokens their boxes are gone again.

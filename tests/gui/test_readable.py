@@ -191,7 +191,7 @@ def test_what_trying_algorithms_gained_names_the_product(open_window):
 def test_marks_without_an_axis_say_how_high_they_are(open_window):
     window = recording(open_window)
     show(window, 1)
-    assert window.control("performance.experts.companions")["value"] == "rows: all 1 024"
+    assert window.control("performance.experts.companions")["value"] == "rows, own scale: all 1 024"
 
 
 def test_a_refused_sweep_says_why(open_window):

@@ -109,7 +109,8 @@ def test_lanes_and_curves_fill_a_maximized_card(timeline):
 
 def test_the_power_label_names_the_timed_part_and_the_whole_run(timeline):
     value = timeline.control("performance.power")["value"]
-    assert value.endswith("label=power, highest 764 W in the timed iterations, 910 W in the whole run")
+    assert value.endswith("label=power (new about every 100 ms), highest 764 W in the timed iterations, "
+                          "910 W in the whole run")
 
 
 def test_lanes_follow_the_switch(timeline):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "app/gui/cards/card_caption.h"
 #include "app/gui/cards/card_header.h"
@@ -144,6 +145,30 @@ float headline_height(const Theme& theme) {
   return theme.fonts.title->FontSize + theme.fonts.label->FontSize + theme.px(6);
 }
 
+namespace {
+
+/// "+1" for the figures that have no room, which its tooltip has. It needs less than the gap that
+/// the last figure leaves.
+void draw_other_figures(const PanelContext& context, std::span<const Figure> others, ImVec2 at,
+                        float right) {
+  const ImFont* font = context.theme.fonts.label;
+  const std::string words = fmt::format("+{}", others.size());
+  at.x = std::min(at.x, right - text_size(font, words).x);
+  draw_text(ImGui::GetWindowDrawList(), font, at, context.theme.colors.dim_text, words);
+  std::string names;
+  for (const Figure& figure : others) {
+    names += fmt::format("{}{}: {}{}{}", names.empty() ? "" : "\n", figure.label,
+                         figure.value.text(), figure.note.empty() ? "" : ", ", figure.note);
+  }
+  const ImVec2 end(at.x + text_size(font, words).x, at.y + headline_height(context.theme));
+  controls::record(context, "figures.others", words.c_str(), "text", names, at, end);
+  if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered()) {
+    controls::tooltip(context, names);
+  }
+}
+
+}  // namespace
+
 void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width) {
   const Theme& theme = context.theme;
   ImDrawList* draw = ImGui::GetWindowDrawList();
@@ -151,7 +176,8 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
   const ImFont* label_font = theme.fonts.label;
   const float baseline = origin.y + label_font->FontSize + theme.px(2);
   float x = origin.x;
-  for (const Figure& figure : figures) {
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const Figure& figure = figures[i];
     const ImFont* font = theme.fonts.title;
     const float figure_width = text_size(font, figure.value.figure).x;
     const float unit_width = text_size(theme.fonts.body, figure.value.unit).x;
@@ -160,7 +186,11 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
     float value_width = figure_width + (unit_width > 0.0F ? thin + unit_width : 0.0F) +
                         (note_width > 0.0F ? theme.px(6) + note_width : 0.0F);
     const float block = std::max(value_width, text_size(label_font, figure.label).x);
-    if (x + block > origin.x + width) break;
+    if (x + block > origin.x + width) {
+      draw_other_figures(context, std::span(figures).subspan(i), ImVec2(x, origin.y),
+                         origin.x + width);
+      break;
+    }
     draw_text(draw, label_font, ImVec2(x, origin.y), theme.colors.dim_text, figure.label);
     draw_text(draw, font, ImVec2(x, baseline), figure.color != 0 ? figure.color : theme.colors.text,
               figure.value.figure);

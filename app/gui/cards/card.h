@@ -103,8 +103,8 @@ struct Figure {
   ImU32 color = 0;  // of the figure; 0 = text
 };
 
-/// A row of figures below the window's own headline. Figures that do not fit are dropped from the
-/// right, never cut. Returns the height used.
+/// A row of figures below the window's own headline. Figures that do not fit are left out from the
+/// right, never cut: "+1" stands for them, and its tooltip has them.
 float headline_height(const Theme& theme);
 void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width);
 

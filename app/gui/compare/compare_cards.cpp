@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "app/controllers/field_words.h"
 #include "app/gui/compare/compare_panel.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/histogram_plot.h"
@@ -123,7 +124,7 @@ std::string ComparePanel::verdict_words() const {
   const auto& [a, b] = names_.of(sides_.a(), sides_.b());
   return fmt::format("{}. {}. {}{}. {}", a, b,
                      step.comparable() ? "B is " : "No verdict: ", engine::name_of(step.verdict),
-                     step.reason);
+                     in_rail_words(step.reason));
 }
 
 void ComparePanel::draw_overlay_choice(const PanelContext& context, float width) {

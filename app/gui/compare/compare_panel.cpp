@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "app/controllers/field_words.h"
 #include "app/controllers/request_actions.h"
 #include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
@@ -190,6 +191,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
   ImGui::SetCursorScreenPos(area.at);
   const profiling::TimeDifference& step = model_.comparison()->step;
+  const std::string reason = in_rail_words(step.reason);
   // If the work differs, a difference is not an effect of a setting.
   const bool known = step.comparable() && std::isfinite(step.ratio);
   std::vector<Figure> figures;
@@ -201,10 +203,10 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
                : std::isfinite(step.control_ratio) ? fmt::format("p {:.2g}", step.block_p)
                                                    : std::string(),
        .tooltip =
-           step.reason + (std::isfinite(step.control_ratio)
-                              ? "\np: how probable it is that equal settings order the blocks of A "
-                                "and B like this, or more clearly (rank-sum test)"
-                              : ""),
+           reason + (std::isfinite(step.control_ratio)
+                         ? "\np: how probable it is that equal settings order the blocks of A "
+                           "and B like this, or more clearly (rank-sum test)"
+                         : ""),
        .color = verdict_color(step.verdict, theme)});
   figures.push_back(
       {.id = "compare.difference",
@@ -215,7 +217,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
                    : fmt::format("{} to {} %", plot::percent_change(step.interval.low),
                                  plot::percent_change(step.interval.high)),
        .tooltip =
-           step.comparable() ? "Difference of the medians, with its 95 % interval" : step.reason});
+           step.comparable() ? "Difference of the medians, with its 95 % interval" : reason});
   const auto side = [&](const char* id, const char* name, double median, std::size_t n,
                         std::size_t color) {
     figures.push_back({.id = id,
@@ -238,11 +240,9 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   // In words, under the figures: the reason, then what kept weights change.
   const float line = theme.fonts.label->FontSize;
   const Area below = area.below(headline_height(theme) + theme.px(2));
-  draw_text_line(context, {below.at, ImVec2(area.size.x, line)},
-                 {.id = "compare.reason",
-                  .label = "why",
-                  .text = step.reason,
-                  .color = theme.colors.dim_text});
+  draw_text_line(
+      context, {below.at, ImVec2(area.size.x, line)},
+      {.id = "compare.reason", .label = "why", .text = reason, .color = theme.colors.dim_text});
   if (model_.kept_weights().empty()) return;
   draw_text_line(context, {below.below(line + theme.px(2)).at, ImVec2(area.size.x, line)},
                  {.id = "compare.kept_weights",

@@ -119,7 +119,9 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     marks.emplace_back(std::move(line));
   }
   marks.emplace_back(std::move(dots));
-  const auto [mark, nearest, clicked] = plot::draw_marks(context, frame, marks);
+  const plot::MarkHit hit = plot::draw_marks(context, frame, marks);
+  plot::draw_unnamed(context, frame, "frontier.unnamed", hit.unnamed);
+  const auto& [mark, nearest, clicked, unnamed] = hit;
   controls::record(context, "frontier.marked", "points that the table marks", "text",
                    fmt::format("selected={};pointed={}", table_.selected + 1, table_.hovered + 1),
                    frame.min(), frame.max());

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "app/plot/pointer_arrays.h"
 #include "profiling/hazards/snapshot/accesses.h"
 #include "profiling/trace/statistics.h"
 
@@ -146,6 +147,7 @@ void GraphScene::start_facts() {
   task_.start([report = report_, run = run_, index = static_cast<std::size_t>(graph_)] {
     const profiling::GraphSnapshot& graph = report->snapshot.graphs[index];
     GraphFacts facts{.layout = lay_out(graph), .memory = map_memory(report->snapshot, graph)};
+    facts.arrays = pointer_arrays(report->snapshot, graph, facts.memory);
     facts.operands = operands_of(report->snapshot, graph, facts.memory);
     facts.labels = node_labels(report->snapshot.step, graph, facts.operands);
     if (run != nullptr) add_durations(graph, run->activity, facts);

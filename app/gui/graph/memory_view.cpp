@@ -7,10 +7,12 @@
 #include <set>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/cards/top_sentence.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/plot/pointer_arrays.h"
 #include "profiling/document/columns.h"
 #include "profiling/hazards/model/names.h"
 
@@ -360,7 +362,7 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
   const float widgets = std::min(context.theme.px(290), area.size.x - context.theme.px(130));
   CardSpec spec{
       .id = "memory.card",
-      .title = "Workspace map",
+      .title = "Memory map",
       .question =
           "Which node holds addresses of which memory, and may two of them touch the "
           "same memory at the same time?",
@@ -371,7 +373,8 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
           "Words of the nodes' argument bytes that lie in an allocation of the worker's "
           "ledger. Solid: written for certain (memset, copy). Red: scratch or counters of "
           "two nodes, or overlapping ranges one of which is written, without a path of full "
-          "edges between the two. Argument bytes do not tell reads from writes.",
+          "edges between the two. Argument bytes do not tell reads from writes, and what is in a "
+          "pointer array is not among them. Sizes are what is allocated, with room for any splits.",
       .list = [this, &scene] { return list(scene); },
       .header_widgets = widgets,
       .empty = [known, complete]() -> EmptyState {
@@ -388,8 +391,10 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
   return spec;
 }
 
-void MemoryView::draw_rows(const PanelContext& context, const Area& area, GraphScene& scene) {
+void MemoryView::draw_rows(const PanelContext& context, const Area& whole, GraphScene& scene) {
   const Theme& theme = context.theme;
+  const Area area = with_sentence(context, whole, "memory.arrays_sentence",
+                                  arrays_sentence(scene.facts()->arrays));
   const ImVec2 at = area.at;
   const std::vector<KeyEntry> key = key_of(context, scene);
   const float under_rows = theme.px(kGapSmall) + key_height(theme, area.size.x, key);

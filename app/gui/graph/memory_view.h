@@ -1,4 +1,4 @@
-// The workspace map on screen: one row per allocation, one column per node, a mark where the node
+// The memory map on screen: one row per allocation, one column per node, a mark where the node
 // holds an address of it, red where nothing orders two nodes that may touch the same memory. What
 // the chosen finding names comes first, and is marked.
 #pragma once
@@ -44,7 +44,7 @@ class MemoryView {
   void draw_read_out(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
                      int node) const;
   void take_input(const PanelContext& context, const Columns& columns, int nodes);
-  void draw_rows(const PanelContext& context, const Area& room, GraphScene& scene);
+  void draw_rows(const PanelContext& context, const Area& whole, GraphScene& scene);
   profiling::Table list(const GraphScene& scene) const;
   float x_of(double node, const Columns& columns) const;
 

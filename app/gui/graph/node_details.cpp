@@ -10,6 +10,7 @@
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/theme/text.h"
+#include "app/plot/pointer_arrays.h"
 #include "engine/model/projections.h"
 #include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
@@ -151,6 +152,9 @@ void NodeDetails::draw_node(const PanelContext& context, const GraphScene& scene
             ? std::string("not known")
             : fmt::format("{} bytes in {} parameter{}", plot::count_text(kernel->parameters.size()),
                           kernel->slots.size(), kernel->slots.size() == 1 ? "" : "s"));
+  }
+  if (scene.facts() != nullptr) {
+    line(context, "operands", operands_words(scene.facts()->arrays, scene.node()));
   }
   if (addresses_.rows.empty()) return line(context, "memory", "no address of known memory");
   plot::draw_table(context, "##node.touches", addresses_.columns, addresses_.rows, generation_,

@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/layer_view.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/plot/kept_room.h"
+#include "app/plot/layer_arrows.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/quantity.h"
 #include "profiling/document/run_tables.h"
 
 namespace app {
@@ -55,7 +60,8 @@ class LayerGrid {
     }
     // Weights and their gradients are as narrow as tensors, but stand in the columns of kernels.
     const float boxes = 4.0F * widths_[0] + 3.0F * widths_[1];
-    gap_.x = std::clamp((room.x - boxes) / 6.0F, theme.px(16), theme.px(64));
+    const float beside = theme.px(static_cast<float>(kBesideColumn));
+    gap_.x = std::clamp((room.x - boxes - beside) / 6.0F, theme.px(16), theme.px(64));
     float rows = 0.0F;
     float used = 0.0F;
     for (const float height : heights_) {
@@ -63,7 +69,7 @@ class LayerGrid {
       used += height > 0.0F ? 1.0F : 0.0F;
     }
     gap_.y = std::clamp((room.y - rows) / std::max(used - 1.0F, 1.0F), theme.px(12), theme.px(40));
-    size_ = ImVec2(boxes + 6.0F * gap_.x, rows + std::max(used - 1.0F, 0.0F) * gap_.y);
+    size_ = ImVec2(boxes + 6.0F * gap_.x + beside, rows + std::max(used - 1.0F, 0.0F) * gap_.y);
   }
 
   ImVec2 size() const { return size_; }
@@ -112,22 +118,37 @@ LayerBox box_of(const Area& area) {
           .height = static_cast<double>(area.size.y)};
 }
 
-/// Dashed where backward reads what forward has kept.
-void draw_arrow(const Theme& theme, const Area& from, const Area& to, bool kept) {
+/// Dashed where backward reads what forward has kept. `label`: what is written along it, beside an
+/// arrow down or up a column; on the left in the last one.
+void draw_arrow(const Theme& theme, const std::vector<LayerPoint>& path, bool kept,
+                std::string_view label, bool last) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  const ArrowEnds ends = arrow_ends(box_of(from), box_of(to), static_cast<double>(theme.px(1.0F)));
-  const ImVec2 start(static_cast<float>(ends.from_x), static_cast<float>(ends.from_y));
-  const ImVec2 tip(static_cast<float>(ends.to_x), static_cast<float>(ends.to_y));
-  const float length = std::max(std::hypot(tip.x - start.x, tip.y - start.y), 1.0F);
-  const bool dashed = kept && ends.slanted;
-  const ImU32 color = dashed ? theme.colors.accent : theme.colors.dim_text;
-  if (dashed) {
-    draw_dashes(draw, start, tip, theme.px(4), color);
-  } else {
-    draw->AddLine(start, tip, color);
+  const ImU32 color = kept ? theme.colors.accent : theme.colors.dim_text;
+  const auto at = [&](std::size_t i) {
+    return ImVec2(static_cast<float>(path[i].x), static_cast<float>(path[i].y));
+  };
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    if (kept) {
+      draw_dashes(draw, at(i), at(i + 1), theme.px(4), color);
+    } else {
+      draw->AddLine(at(i), at(i + 1), color);
+    }
   }
+  const ImVec2 start = at(path.size() - 2);
+  const ImVec2 tip = at(path.size() - 1);
+  const float length = std::max(std::hypot(tip.x - start.x, tip.y - start.y), 1.0F);
   draw_head(draw, tip, ImVec2((tip.x - start.x) / length, (tip.y - start.y) / length), theme.px(6),
             color);
+  if (label.empty()) return;
+  const ImFont* font = theme.fonts.label;
+  const float away = theme.px(6);
+  // Beside the kernels that write it: further on, boxes of other columns are higher.
+  const float y = tip.y > start.y ? start.y + 1.0F : start.y - font->FontSize - 1.0F;
+  if (last) {
+    plot::draw_text_right(draw, font, ImVec2(tip.x - away, y), theme.colors.dim_text, label);
+  } else {
+    plot::draw_text(draw, font, ImVec2(tip.x + away, y), theme.colors.dim_text, label);
+  }
 }
 
 }  // namespace
@@ -139,22 +160,21 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
       .question =
           "Where in the layer are error, memory and time? A click on an operand shows its "
           "numbers on This run.",
-      .note = !has_layer_      ? ""
-              : has_backward() ? "layer 0 · median times per step · blue: kept for backward"
-                               : "layer 0 · median times per step",
+      .note = picture_note(),
       .measured =
           "SNR: the tensor as the next product reads it, against the same tensor of a layer that "
           "computes in FP32 from unquantized operands, so everything before it counts; all experts "
-          "of layer 0. Bytes: one copy as it is written. Times: median over the traced iterations "
+          "of layer 0. Bytes: one copy as the next product reads it, or as it is written where no "
+          "product does; beside an arrow, what is written before it is quantized. Times: median "
+          "over the traced iterations "
           "of the time in which the stage ran for this projection in that pass. Fused, the "
           "activation "
           "is part of the quantize kernels of A, and backward of dH. A permutation's bytes are "
           "counted: every token and row that it reads or writes once, and 4 bytes for each number "
           "of a copy (its expert, its row, its probability and the gradient of that). What is kept "
           "for "
-          "backward is blue; a dashed line leads to the kernels that read it, where they are in "
-          "the "
-          "next column.",
+          "backward is blue; a dashed line leads to the kernels that read it. It counts what these "
+          "splits fill; what Graphs, Memory, shows is allocated, with room for any splits.",
       .list = layer_list(profiling::tensors_table),
       .empty = [this, &context] { return no_layer(context); },
       .draw = [this, &context](const Area& room) { draw_picture(context, room); },
@@ -165,6 +185,15 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
             return ImVec2(least.x + edge, least.y + edge);
           },
       .read_out = {"layer.picture", "expert layer", [this] { return picture_value(); }}};
+}
+
+std::string LayerView::picture_note() const {
+  if (!has_layer_) return {};
+  std::string note = "layer 0 · median times per step";
+  if (!has_backward()) return note;
+  note += " · blue: kept for backward";
+  const std::string room = kept_room_text(model_.run());
+  return room.empty() ? note : note + "; " + room;
 }
 
 std::string LayerView::picture_value() const {
@@ -196,7 +225,11 @@ void LayerView::draw_picture(const PanelContext& context, const Area& room) {
                     kernels ? whole : ImVec2(theme.px(104), tensor_height(theme, place.row)));
   };
   for (const LayerArrow& arrow : model_.arrows()) {
-    draw_arrow(theme, place_at(arrow.from), place_at(arrow.to), arrow.kept);
+    const std::vector<LayerPoint> path =
+        arrow_path(box_of(place_at(arrow.from)), box_of(place_at(arrow.to)), arrow.kept,
+                   static_cast<double>(theme.px(1.0F)));
+    draw_arrow(theme, path, arrow.kept, model_.label_of(arrow),
+               arrow.to.column + 1 == kLayerColumns);
   }
   for (const LayerKernelBox& box : model_.kernels()) {
     draw_kernels(context, box, place_at(box.place));
@@ -279,9 +312,13 @@ void LayerView::draw_tensor(const PanelContext& context, const LayerTensorBox& b
     lines.push_back(
         {"lost to overflow", plot::count_text(result.error.lost), lost ? theme.colors.bad : 0});
   }
+  if (!box.elements.empty()) lines.push_back({"as it is written", box.elements});
   lines.push_back({"one copy", bytes_of(result.bytes)});
   lines.push_back(
       {"kept for backward", result.saved_bytes > 0 ? bytes_of(result.saved_bytes) : "nothing"});
+  if (box.room > 0) {
+    lines.push_back({"allocated for it", bytes_of(box.room) + ", with room for any splits"});
+  }
   if (box.has_numbers) lines.push_back({"click", "its numbers on This run"});
   plot::read_out(context, fmt::format("{}: {}", traits.symbol, traits.meaning), lines);
 }
@@ -337,7 +374,7 @@ void LayerView::draw_kernels(const PanelContext& context, const LayerKernelBox& 
   if (box.bytes > 0.0) {
     const double per_second = box.bytes / (box.times.front().of.time.median * 1e-9);
     read.push_back({"bytes, counted", bytes_of(static_cast<std::int64_t>(box.bytes))});
-    read.push_back({"rate", bytes_of(static_cast<std::int64_t>(per_second)) + "/s"});
+    read.push_back({"rate", profiling::byte_rate_text(per_second)});
   }
   plot::read_out(context, box.title, read);
 }

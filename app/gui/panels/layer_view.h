@@ -36,6 +36,7 @@ class LayerView {
   void draw_tensor(const PanelContext& context, const LayerTensorBox& box, const Area& place);
   static void draw_kernels(const PanelContext& context, const LayerKernelBox& box,
                            const Area& place);
+  std::string picture_note() const;
   std::string picture_value() const;
   // layer_cards.cpp
   CardSpec errors_card(const PanelContext& context);

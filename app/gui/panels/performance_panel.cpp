@@ -269,7 +269,9 @@ float PerformancePanel::timeline_height(const Theme& theme, float lane, std::siz
     if (line.heading) headings += plot::heading_height(theme) + theme.px(kGapSmall);
     if (!line.heading) rows += lanes.lanes[line.lane].rows.size();
   }
-  return theme.px(96) + power_strip_height(theme) + headings +
+  // A second line of sums must not make the lanes too low for their texts.
+  const float sums = stage_sums_height(theme, sums_width_) - theme.fonts.label->FontSize;
+  return theme.px(96) + sums + power_strip_height(theme) + headings +
          theme.px(lane) * static_cast<float>(std::min(rows, most));
 }
 

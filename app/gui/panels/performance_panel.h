@@ -51,7 +51,21 @@ class PerformancePanel : public PagePanel {
   void draw_timeline_widgets(const PanelContext& context, float width);
   void draw_timeline_content(const PanelContext& context, const Area& whole);
   PixelSpan draw_timeline(const PanelContext& context, ImVec2 size);
+  /// Where the sum of a stage is drawn: on the next line where its own has no room.
+  struct SumPlace {
+    engine::Stage stage = engine::Stage::Other;
+    std::string name{};
+    std::string figure{};
+    float name_width = 0.0F;  // with the gap before the figure
+    float x = 0.0F;           // relative to the card's content
+    int line = 0;
+  };
+  std::vector<SumPlace> place_stage_sums(const Theme& theme, float width) const;
+  float stage_sums_height(const Theme& theme, float width) const;
+  float sums_width_ = 1e6F;  // of the card that was drawn last: the plan comes before the card
   void draw_stage_sums(const PanelContext& context, float width);
+  /// What the timeline alone shows: gaps between kernels, and where the time goes.
+  std::string timeline_sentence() const;
   void choose(const std::optional<plot::TimelineEvent>& event);
   /// True if there are details to be shown of the event that was chosen last.
   bool follow_event();

@@ -14,6 +14,7 @@
 #include "app/plot/ticks.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/export/csv.h"
+#include "profiling/power/power_refreshes.h"
 #include "profiling/power/step_times.h"
 
 namespace app {
@@ -30,24 +31,27 @@ struct Curve {
   const char* unit;
   double (*value)(const PowerSample&);  // negative = the device did not report it
   ImU32 color;
-  double highest = 0.0;  // of the whole run: the height of the strip
-  double timed = -1.0;   // the highest in the timed iterations; negative = no sample is in them
+  double highest = 0.0;     // of the whole run: the height of the strip
+  double timed = -1.0;      // the highest in the timed iterations; negative = no sample is in them
+  std::string refreshed{};  // "about every 100 ms", where readings repeat its value
 };
 
-/// "power, highest 735 W in the timed iterations, 875 W in the whole run"
+/// "power (new about every 100 ms), highest 735 W in the timed iterations, 875 W in the whole run"
 std::string label_of(const Curve& curve) {
+  const std::string name = curve.refreshed.empty()
+                               ? curve.name
+                               : fmt::format("{} (new {})", curve.name, curve.refreshed);
   if (curve.timed < 0.0) {
-    return fmt::format("{}, highest {:.0f} {} in the whole run", curve.name, curve.highest,
-                       curve.unit);
+    return fmt::format("{}, highest {:.0f} {} in the whole run", name, curve.highest, curve.unit);
   }
   const std::string timed = fmt::format("{:.0f} {}", curve.timed, curve.unit);
   const std::string whole = fmt::format("{:.0f} {}", curve.highest, curve.unit);
-  return timed == whole ? fmt::format("{}, highest {} (timed iterations)", curve.name, timed)
+  return timed == whole ? fmt::format("{}, highest {} (timed iterations)", name, timed)
                         : fmt::format("{}, highest {} in the timed iterations, {} in the whole run",
-                                      curve.name, timed, whole);
+                                      name, timed, whole);
 }
 
-/// The samples around a view: one more on each side, so that lines leave it at the right slope.
+/// The samples around a view: one more on each side, so that lines reach both of its edges.
 struct Visible {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -72,6 +76,8 @@ plot::Line line_of(const plot::PlotFrame& frame, const std::vector<PowerSample>&
   const auto pixels = static_cast<std::size_t>(std::max(frame.max().x - frame.min().x, 1.0F));
   const std::size_t stride = std::max<std::size_t>((shown.last - shown.first) / pixels, 1);
   const double highest = std::max(curve.highest, 1.0);
+  // A slope between two readings would claim what nobody read.
+  line.stepped = stride == 1;
   for (std::size_t i = shown.first; i < shown.last; i += stride) {
     plot::Range range = plot::kNoValues;
     for (std::size_t j = i; j < std::min(i + stride, shown.last); ++j) {
@@ -129,14 +135,28 @@ plot::Spans limits_of(const PanelContext& context, const std::vector<PowerSample
   return limits;
 }
 
+/// The reading that holds at this time: the last one until then.
+const PowerSample* reading_at(std::span<const PowerSample> samples, double time) {
+  const auto after = std::ranges::upper_bound(samples, time, {}, [](const PowerSample& sample) {
+    return static_cast<double>(sample.time_ns);
+  });
+  if (samples.empty()) return nullptr;
+  return after == samples.begin() ? &*after : &*std::prev(after);
+}
+
 void show_sample(const PanelContext& context, const PowerSample& sample,
                  std::span<const engine::Iteration> iterations, std::span<const Curve> curves) {
   plot::ChipColors chips;
   for (const Curve& curve : curves) chips.emplace_back(curve.column, curve.color);
   const double time = static_cast<double>(sample.time_ns);
-  plot::read_out(context, "clock and power at " + plot::duration_text(time),
-                 plot::row_lines(profiling::power_table({&sample, 1}, iterations), 0,
-                                 context.theme.colors, chips));
+  std::vector<plot::ReadOutLine> lines = plot::row_lines(
+      profiling::power_table({&sample, 1}, iterations), 0, context.theme.colors, chips);
+  const std::string& refreshed = curves.front().refreshed;
+  if (!refreshed.empty()) {
+    lines.push_back({"the power sensor refreshes", refreshed});
+    lines.push_back({"power of a shorter step", "unknown"});
+  }
+  plot::read_out(context, "reading of clock and power at " + plot::duration_text(time), lines);
 }
 
 }  // namespace
@@ -186,6 +206,7 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
                      theme.stage(engine::Stage::Amax)}};
   const std::vector<engine::Iteration>& iterations = model_.run().result.iterations;
   const profiling::TimeSpan timed = profiling::timed_span(iterations);
+  curves[0].refreshed = profiling::refresh_interval_text(model_.picture().refreshes);
   for (Curve& curve : curves) {
     for (const PowerSample& sample : power.samples) {
       const double value = curve.value(sample);
@@ -199,7 +220,7 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
   strip_view_.selection = timeline_view_.selection;
   const plot::Range before = strip_view_.x;
   Visible shown;
-  const PowerSample* nearest = nullptr;
+  const PowerSample* held = nullptr;
   std::string named_limits;
   {
     plot::PlotFrame frame(
@@ -226,18 +247,14 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
     draw_axis(context, frame, curves[0], true);
     draw_axis(context, frame, curves[1], false);
     if (frame.hovered() && shown.first < shown.last) {
-      const std::span<const PowerSample> all(power.samples);
-      nearest = &*std::ranges::min_element(
-          all.subspan(shown.first, shown.last - shown.first), {}, [&](const PowerSample& sample) {
-            return std::abs(static_cast<double>(sample.time_ns) - frame.hover_x());
-          });
+      held = reading_at(power.samples, frame.hover_x());
       plot::draw_marks(context, frame,
-                       {plot::Rule{.at = static_cast<double>(nearest->time_ns),
+                       {plot::Rule{.at = static_cast<double>(held->time_ns),
                                    .color = plot::faded(theme.colors.text, 0.6F),
                                    .upright = true}});
     }
   }
-  if (nearest != nullptr) show_sample(context, *nearest, iterations, curves);
+  if (held != nullptr) show_sample(context, *held, iterations, curves);
   if (strip_view_.x != before) {
     timeline_view_.x = strip_view_.x;
     timeline_view_.held = strip_view_.held;

@@ -233,7 +233,9 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
            .value = rate_text(point.flop_per_s(), scales.unit)});
     }
     marks.emplace_back(std::move(dots));
-    const int index = plot::draw_marks(context, frame, marks).index;
+    const plot::MarkHit hit = plot::draw_marks(context, frame, marks);
+    plot::draw_unnamed(context, frame, "performance.roofline.unnamed", hit.unnamed);
+    const int index = hit.index;
     if (index >= 0) hovered = &points[static_cast<std::size_t>(index)];
   }
   if (hovered == nullptr) return;

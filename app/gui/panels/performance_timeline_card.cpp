@@ -8,42 +8,92 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
+#include "app/gui/plot/iteration_words.h"
 #include "app/gui/plot/plot_text.h"
+#include "profiling/document/power_words.h"
 
 namespace app {
+
+std::vector<PerformancePanel::SumPlace> PerformancePanel::place_stage_sums(const Theme& theme,
+                                                                           float width) const {
+  const ImFont* font = theme.fonts.label;
+  const float lead = plot::text_size(font, range_note() + ":").x + theme.px(kGapLarge);
+  std::vector<SumPlace> places;
+  float x = lead;
+  int line = 0;
+  for (const StageSum& sum : model_.stage_sums()) {
+    SumPlace place{.stage = sum.stage,
+                   .name = std::string(engine::stage_name(sum.stage)),
+                   .figure = fmt::format("{} ({:.0f} %, n {})", plot::duration_text(sum.sum_ns),
+                                         100.0 * sum.sum_ns / model_.total_ns(),
+                                         plot::count_text(sum.records))};
+    place.name_width = plot::text_size(font, place.name).x + theme.px(kGapSmall);
+    const float wanted = theme.px(14) + place.name_width + plot::text_size(font, place.figure).x;
+    if (x > lead && x + wanted > width) {
+      x = lead;
+      ++line;
+    }
+    place.x = x;
+    place.line = line;
+    x += wanted + theme.px(kGapSection);
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+float PerformancePanel::stage_sums_height(const Theme& theme, float width) const {
+  const std::vector<SumPlace> places = place_stage_sums(theme, width);
+  const int more = places.empty() ? 0 : places.back().line;
+  return theme.fonts.label->FontSize +
+         static_cast<float>(more) * (theme.fonts.label->FontSize + theme.px(2));
+}
 
 void PerformancePanel::draw_stage_sums(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const ImFont* font = theme.fonts.label;
-  float x = origin.x;
-  const std::string lead = range_note() + ":";
-  plot::draw_text(draw, font, ImVec2(x, origin.y), theme.colors.dim_text, lead);
-  x += plot::text_size(font, lead).x + theme.px(kGapLarge);
+  plot::draw_text(draw, font, origin, theme.colors.dim_text, range_note() + ":");
   std::string value;
   for (const StageSum& sum : model_.stage_sums()) {
-    const std::string name(engine::stage_name(sum.stage));
-    const std::string figure =
-        fmt::format("{} ({:.0f} %, n {})", plot::duration_text(sum.sum_ns),
-                    100.0 * sum.sum_ns / model_.total_ns(), plot::count_text(sum.records));
-    const float wanted = theme.px(14) + plot::text_size(font, name).x + theme.px(kGapSmall) +
-                         plot::text_size(font, figure).x;
-    value += fmt::format("{}={:.0f};", name, sum.sum_ns);
-    if (x + wanted > origin.x + width) continue;
+    value += fmt::format("{}={:.0f};", engine::stage_name(sum.stage), sum.sum_ns);
+  }
+  for (const SumPlace& place : place_stage_sums(theme, width)) {
+    const float y = origin.y + static_cast<float>(place.line) * (font->FontSize + theme.px(2));
     const float side = theme.px(8);
-    const float top = origin.y + 0.5F * (font->FontSize - side);
-    draw->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), theme.stage(sum.stage),
+    float x = origin.x + place.x;
+    const float top = y + 0.5F * (font->FontSize - side);
+    draw->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), theme.stage(place.stage),
                         theme.px(1));
     x += theme.px(14);
-    plot::draw_text(draw, font, ImVec2(x, origin.y), theme.colors.dim_text, name);
-    x += plot::text_size(font, name).x + theme.px(kGapSmall);
-    plot::draw_text(draw, font, ImVec2(x, origin.y), theme.colors.text, figure);
-    x += plot::text_size(font, figure).x + theme.px(kGapSection);
+    plot::draw_text(draw, font, ImVec2(x, y), theme.colors.dim_text, place.name);
+    plot::draw_text(draw, font, ImVec2(x + place.name_width, y), theme.colors.text, place.figure);
   }
+  const float height = stage_sums_height(theme, width);
   controls::record(context, "performance.stage_sums", "sums by stage", "text", value, origin,
-                   ImVec2(origin.x + width, origin.y + font->FontSize));
-  ImGui::Dummy(ImVec2(width, font->FontSize));
+                   ImVec2(origin.x + width, origin.y + height));
+  ImGui::Dummy(ImVec2(width, height));
+}
+
+std::string PerformancePanel::timeline_sentence() const {
+  std::string text;
+  const char* const noun = iteration_noun(!model_.run().activity.nodes.empty());
+  if (const auto& gaps = model_.gaps()) {
+    text = fmt::format(
+        "Kernels run for {:.1f} % of the median {}: its gaps together take {} (n {}), the longest "
+        "of all {}.",
+        100.0 * (1.0 - gaps->median_share), noun, plot::duration_text(gaps->gaps.median),
+        plot::count_text(gaps->gaps.n), plot::duration_text(static_cast<double>(gaps->longest_ns)));
+  }
+  constexpr std::size_t kNamed = 3;
+  std::string stages;
+  for (const StageSum& sum : model_.stage_sums()) {
+    if (static_cast<std::size_t>(&sum - model_.stage_sums().data()) == kNamed) break;
+    stages += fmt::format("{}{} {:.0f} %", stages.empty() ? "" : ", then ",
+                          engine::stage_name(sum.stage), 100.0 * sum.sum_ns / model_.total_ns());
+  }
+  if (stages.empty()) return text;
+  return text + (text.empty() ? "" : " ") + "Most time is " + stages + ".";
 }
 
 void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float width) {
@@ -184,7 +234,8 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
           "Allocated memory is what was allocated and not yet released since the first event of "
           "the run; the run's peak is the full height. Clock and power are the driver's samples, "
           "from 0 to the highest one of the run; a single sample of power may exceed the device's "
-          "limit, which is kept on average.",
+          "limit, which is kept on average. " +
+          profiling::refresh_sentence(model_.picture().refreshes),
       .table = {.id = "##performance.kernels", .drawn = &model_.kernels_table()},
       .actions = {{"export_trace", "Export the range as a Chrome trace",
                    [this, &context] { order_export(context, false); }},
@@ -208,7 +259,7 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
                 [&context] { context.commands.push_back(Action::Run); }};
       },
       .draw = [this, &context](const Area& room) { draw_timeline_content(context, room); },
-      .sentence = [this] { return model_.longest_kernels(); }};
+      .sentence = [this] { return timeline_sentence(); }};
 }
 
 void PerformancePanel::draw_timeline_content(const PanelContext& context, const Area& whole) {
@@ -219,7 +270,8 @@ void PerformancePanel::draw_timeline_content(const PanelContext& context, const 
       details ? std::min(theme.px(300), std::floor(0.45F * whole.size.x)) + theme.px(kGap) : 0.0F;
   const Area room{whole.at, ImVec2(whole.size.x - beside, whole.size.y)};
   const ImVec2 at = room.at;
-  const float sums = theme.fonts.label->FontSize + theme.px(6);
+  sums_width_ = room.size.x;
+  const float sums = stage_sums_height(theme, sums_width_) + theme.px(6);
   const float strip = theme.px(12);
   // Where there is much room, as in a maximized card, the curves have a share of it.
   const float least_power = power_strip_height(theme);

@@ -81,6 +81,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   const std::vector<profiling::ActivityRecord>& records = run->activity.records;
   picture->spans = profiling::iteration_spans(records);
   picture->iterations = iteration_series(*run);
+  picture->refreshes = profiling::power_refreshes(run->power.samples);
   const auto named = stages_with_experts(records);
   // The product first: it is usually what matters.
   for (const bool product : {true, false}) {

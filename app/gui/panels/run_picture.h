@@ -13,6 +13,7 @@
 #include "app/gui/panels/iterations_card.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/timeline_plot.h"
+#include "profiling/power/power_refreshes.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/replay_sums.h"
 #include "profiling/trace/roofline.h"
@@ -72,6 +73,7 @@ struct RunPicture {
   std::vector<profiling::ActivityRecord> spans;  // of the iterations
   profiling::EventSpans events;
   IterationSeries iterations;
+  profiling::PowerRefreshes refreshes;
   std::vector<engine::Stage> expert_stages;  // the stages whose timed records name an expert
   bool names_experts = false;                // some record does, timed or not
   std::vector<MeasuredExperts> measured_experts;

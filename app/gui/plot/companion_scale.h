@@ -25,7 +25,8 @@ inline double companion_scale(const std::vector<Bar>& bars) {
   return peak > 0.0 ? highest / peak : 0.0;
 }
 
-/// The name of the ticks, with what they stand for: "rows: all 1 024", "rows: 65 to 7 972".
+/// The name of the ticks, with what they stand for, lest they be read on the bars' axis: "rows, own
+/// scale: all 1 024", "rows, own scale: 65 to 7 972".
 inline std::string companion_words(std::string_view label, const std::vector<Bar>& bars) {
   double lowest = bars.empty() ? 0.0 : bars.front().companion;
   double highest = lowest;
@@ -34,7 +35,7 @@ inline std::string companion_words(std::string_view label, const std::vector<Bar
     highest = std::max(highest, bar.companion);
   }
   const auto text = [](double value) { return count_text(static_cast<std::uint64_t>(value)); };
-  std::string words(label);
+  std::string words = std::string(label) + ", own scale";
   words += lowest == highest ? ": all " : ": " + text(lowest) + " to ";
   return words + text(highest);
 }

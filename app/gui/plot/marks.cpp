@@ -1,6 +1,9 @@
 // Drawing of marks.
 #include "app/gui/plot/marks.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -60,6 +63,8 @@ class Pen {
       std::visit([this](const auto& one) { name(one); }, *mark);
     }
   }
+
+  std::vector<std::string> unnamed{};  // for want of a place
 
  private:
   ImVec2 spot(Point point) const { return pixel_of(frame_.x(), frame_.y(), point); }
@@ -290,7 +295,10 @@ class Pen {
 
   void name_with_chip(LabelPlaces::Place place, const std::string& words, ImU32 color,
                       float width) {
-    if (place.taken) return;  // the read-out and the list have it
+    if (place.taken) {
+      unnamed.push_back(words);
+      return;
+    }
     const float chip = theme_.px(kLineChip);
     const float middle = place.at.y + 0.5F * text_size(theme_.fonts.label, words).y;
     draw_->AddLine(ImVec2(place.at.x, middle), ImVec2(place.at.x + chip - theme_.px(4), middle),
@@ -412,8 +420,28 @@ MarkHit draw_marks(const PanelContext& context, const PlotFrame& frame, const Ma
   const MarkHit hit =
       frame.hovered() ? find_mark(frame.x(), frame.y(), frame.mouse(), context.theme.scale, marks)
                       : MarkHit{};
-  Pen(context, frame, marks, hit).draw();
-  return {hit.mark, hit.index, hit.mark >= 0 && frame.clicked()};
+  Pen pen(context, frame, marks, hit);
+  pen.draw();
+  return {hit.mark, hit.index, hit.mark >= 0 && frame.clicked(), std::move(pen.unnamed)};
+}
+
+void draw_unnamed(const PanelContext& context, const PlotFrame& frame, const char* id,
+                  const std::vector<std::string>& unnamed) {
+  if (unnamed.empty()) return;
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  const std::string words = fmt::format("+{} more", unnamed.size());
+  const ImVec2 size = text_size(font, words);
+  const ImVec2 at(frame.max().x - size.x, frame.min().y - size.y - theme.px(3));
+  const ImVec2 end(at.x + size.x, at.y + size.y);
+  frame.open_clip();
+  draw_text(frame.draw(), font, at, theme.colors.dim_text, words);
+  frame.close_clip();
+  const std::string names = fmt::format("{}", fmt::join(unnamed, "\n"));
+  controls::record(context, id, words.c_str(), "text", names, at, end);
+  if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered()) {
+    controls::tooltip(context, names);
+  }
 }
 
 }  // namespace app::plot

@@ -99,9 +99,10 @@ using Mark = std::variant<Spans, Bars, Line, Rule, Dots>;
 using Marks = std::vector<Mark>;
 
 struct MarkHit {
-  int mark = -1;         // -1 = none
-  int index = -1;        // of the dot or of the item in its mark
-  bool clicked = false;  // in this frame, without a drag
+  int mark = -1;                       // -1 = none
+  int index = -1;                      // of the dot or of the item in its mark
+  bool clicked = false;                // in this frame, without a drag
+  std::vector<std::string> unnamed{};  // names of lines and spans for which there was no place
 };
 /// Finds the dot nearest to the mouse within its mark's reach, else the item of bars at its x.
 MarkHit find_mark(const AxisMap& x, const AxisMap& y, ImVec2 mouse, float scale,
@@ -111,5 +112,10 @@ MarkHit find_mark(const AxisMap& x, const AxisMap& y, ImVec2 mouse, float scale,
 /// caller writes the read-out. Inside a kept drawing only lines, rules and spans may be drawn: dots
 /// and bars also depend on the mouse, and dots record controls, which needs every frame.
 MarkHit draw_marks(const PanelContext& context, const PlotFrame& frame, const Marks& marks);
+
+/// Above the right end of the plot "+2 more", whose tooltip has the names that had no place;
+/// nothing where all had one. Not inside a kept drawing.
+void draw_unnamed(const PanelContext& context, const PlotFrame& frame, const char* id,
+                  const std::vector<std::string>& unnamed);
 
 }  // namespace app::plot

@@ -35,8 +35,9 @@ std::string step_title(const engine::RunRequest& request) {
 std::string deadline_text(const Stall& stall) {
   std::string text = fmt::format("deadline {:.3g} s", stall.deadline_seconds);
   if (stall.p99_seconds > 0.0) {
-    text += fmt::format("; 99 % of the previous replays took {:.4g} us or less",
-                        1e6 * stall.p99_seconds);
+    const bool long_ones = stall.p99_seconds >= 1e-3;
+    text += fmt::format("; 99 % of the previous replays took {:.4g} {} or less",
+                        (long_ones ? 1e3 : 1e6) * stall.p99_seconds, long_ones ? "ms" : "us");
   }
   return text;
 }

@@ -183,6 +183,22 @@ TEST(Power, TheSentenceNamesTheTimedPartAndTheWholeRun) {
   EXPECT_EQ(power_text(samples, iterations).find("whole run"), std::string::npos);
 }
 
+TEST(Power, TheSentenceCountsTheSensorsValuesBesideReadings) {
+  std::vector<PowerSample> samples;
+  for (int i = 0; i < 40; ++i) {
+    samples.push_back({.time_ns = i * std::int64_t{20'000'000},
+                       .sm_clock_mhz = 1800,
+                       .power_w = 300.0 + i / 5,
+                       .temperature_c = 50});
+  }
+  const std::vector<engine::Iteration> iterations = {{.start_ns = 0, .duration_ns = 395'000'000}};
+  EXPECT_EQ(power_text(samples, iterations),
+            "1800 MHz (lowest 1800), 302 W (highest 303), 50 C, 20 readings (4 values of power) in "
+            "the timed iterations; whole run: 40 readings (8 values of power), highest 307 W. The "
+            "sensor of power refreshes about every 100 ms and holds its value in between: the "
+            "power of a shorter step is unknown.");
+}
+
 TEST(ReadOuts, TheColumnsThatAreColouredHaveTheirKeys) {
   const auto has = [](const Table& table, std::string_view key) {
     return std::ranges::find(table.columns, key, &Column::key) != table.columns.end();

@@ -62,6 +62,9 @@ TEST(Ticks, IntegersHaveNoTickBetweenThem) {
 TEST(Ticks, CountsOnALogAxisAreCounts) {
   EXPECT_THAT(labels(AxisKind::Log10Count, {0.0, 3.1}, 5),
               testing::ElementsAre("1", "10", "100", "1k"));
+  // Two labels are what makes an axis, also where there is room for no more.
+  EXPECT_THAT(labels(AxisKind::Log10Count, {-1.8, 3.4}, 2), testing::ElementsAre("1", "100"));
+  EXPECT_THAT(labels(AxisKind::Log10Count, {-0.5, 2.9}, 2), testing::ElementsAre("1", "100"));
 }
 
 TEST(Ticks, RangesBelowADecadeHaveTicks) {

@@ -6,6 +6,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <vector>
+
+#include "profiling/power/power_refreshes.h"
 
 namespace profiling {
 namespace {
@@ -84,6 +87,42 @@ TEST(PowerSummary, CountsOnlySamplesInsideTheSpans) {
   EXPECT_EQ(summary.temperature_max_c, 45);
   EXPECT_EQ(summary.clock_reasons, 4U);
   EXPECT_EQ(summarize_power(samples, {}).sm_clock_mhz, -1);
+}
+
+/// Read every 20 ms from a sensor that takes a new value with every fifth reading.
+std::vector<PowerSample> readings_of_a_slow_sensor(int readings) {
+  std::vector<PowerSample> samples;
+  for (int i = 0; i < readings; ++i) {
+    samples.push_back({.time_ns = i * std::int64_t{20'100'000}, .power_w = 300.0 + i / 5});
+  }
+  return samples;
+}
+
+TEST(PowerRefreshes, AreCountedWhereReadingsRepeatTheirValue) {
+  const std::vector<PowerSample> slow = readings_of_a_slow_sensor(59);
+  const PowerRefreshes refreshes = power_refreshes(slow);
+  EXPECT_EQ(refreshes.count, 12U);
+  EXPECT_EQ(refreshes.interval_ns, 100'500'000);
+  EXPECT_TRUE(refreshes.repeats);
+  EXPECT_EQ(refresh_interval_text(refreshes), "about every 100 ms");
+}
+
+TEST(PowerRefreshes, AreUnknownWhereEveryReadingIsNewOrThereAreTooFew) {
+  std::vector<PowerSample> samples = readings_of_a_slow_sensor(59);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].power_w = static_cast<double>(i);
+  EXPECT_FALSE(power_refreshes(samples).repeats);
+  EXPECT_EQ(refresh_interval_text(power_refreshes(samples)), "");
+  EXPECT_FALSE(power_refreshes(readings_of_a_slow_sensor(20)).repeats) << "two whole intervals";
+  EXPECT_EQ(power_refreshes({}).count, 0U);
+}
+
+TEST(PowerRefreshes, ReadingsWithoutPowerAndEqualValuesDoNotCount) {
+  std::vector<PowerSample> samples = readings_of_a_slow_sensor(60);
+  samples[7].power_w = -1;
+  for (std::size_t i = 20; i < 25; ++i) samples[i].power_w = samples[19].power_w;
+  const PowerRefreshes refreshes = power_refreshes(samples);
+  EXPECT_EQ(refreshes.count, 11U) << "one refresh found the same value";
+  EXPECT_EQ(refresh_interval_text(refreshes), "about every 100 ms");
 }
 
 TEST(ClockReasons, AreNamed) {

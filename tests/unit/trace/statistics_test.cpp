@@ -246,4 +246,14 @@ TEST(NodeMatrix, ARecordedIterationOutOfRangeCannotBlowItUp) {
   EXPECT_GT(matrix.omitted_rows, 0U);
 }
 
+TEST(MedianPrecision, IsBothEndsWhereAPercentageWouldSayNothing) {
+  EXPECT_EQ(profiling::median_precision(
+                std::vector<double>{1e6, 1e6, 1e6, 2e6, 20e6, 300e6, 300e6, 300e6}),
+            "1 to 300 ms");
+  EXPECT_EQ(profiling::median_precision(
+                std::vector<double>{99e6, 99e6, 99e6, 100e6, 100e6, 101e6, 101e6, 101e6}),
+            "\u00b11 %");
+  EXPECT_EQ(profiling::median_precision(std::vector<double>{1e6, 300e6}), "") << "too few";
+}
+
 }  // namespace
