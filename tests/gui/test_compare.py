@@ -171,7 +171,7 @@ def test_different_work_says_so(open_window, program, tmp_path):
     compare(window)
     window.wait("no verdict", lambda m: value(window, "compare.verdict") == "different work")
     assert value(window, "compare.difference").startswith("n/a")
-    assert "shape.rows 64 and 1024" in value(window, "compare.reason")
+    assert "Rows 64 and 1024" in value(window, "compare.reason")
 
 
 def test_other_tensors_have_no_difference_of_snr(open_window, program, tmp_path):

@@ -31,6 +31,7 @@ def has_rail(current):
 def recorded(open_window):
     window = open_window(str(SESSIONS / "h200_layer.session"), "--no-worker", width=1280, height=720)
     window.wait("the timeline", lambda m: "performance.timeline_card.title" in ids_of(m))
+    window.settle()  # its legend may need another line, which moves the cards below
     return window
 
 
