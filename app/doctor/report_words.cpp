@@ -11,6 +11,7 @@
 
 #include "engine/model/counted.h"
 #include "engine/program/operation_words.h"
+#include "profiling/document/quantity.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/rules/diagnosis.h"
 
@@ -356,10 +357,11 @@ std::string marker_cost_text(const DoctorReport& report) {
     const profiling::MarkerCost& cost = record.outcome.marker_cost;
     if (cost.samples == 0 || cost.without_us <= 0.0) continue;
     return fmt::format(
-        "Markers cost {:.1f} % of a replay: {:.1f} µs with them, {:.1f} µs without (medians of {} "
-        "each, interleaved).",
-        100.0 * (cost.with_us - cost.without_us) / cost.without_us, cost.with_us, cost.without_us,
-        cost.samples);
+        "Markers cost {:.1f} % of a replay: {} with them, {} without (medians of {} each, "
+        "interleaved).",
+        100.0 * (cost.with_us - cost.without_us) / cost.without_us,
+        profiling::duration_text(1e3 * cost.with_us),
+        profiling::duration_text(1e3 * cost.without_us), cost.samples);
   }
   return "";
 }
