@@ -1,4 +1,4 @@
-// What the CPU reference does of a request. The backend follows it, and the window foretells it
+// What the CPU reference does of a request. The backend follows it, and the window predicts it
 // where the request's device is not there.
 #pragma once
 

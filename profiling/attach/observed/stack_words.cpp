@@ -23,6 +23,20 @@ std::string joined(const std::vector<std::string>& calls) {
   return words;
 }
 
+/// The part of PyTorch's backward pass that this is a call of, "AddmmBackward0"; empty = of none.
+std::string_view backward_node(std::string_view call) {
+  constexpr std::string_view kNamespace = "torch::autograd::";
+  constexpr std::string_view kGenerated = "generated::";
+  constexpr std::string_view kApply = "::apply";
+  const std::size_t begin = call.find(kNamespace);
+  if (begin == std::string_view::npos) return {};
+  std::string_view name = call.substr(begin + kNamespace.size());
+  if (name.starts_with(kGenerated)) name.remove_prefix(kGenerated.size());
+  const std::size_t end = name.find("::");
+  if (end == std::string_view::npos || !name.substr(end).starts_with(kApply)) return {};
+  return name.substr(0, end);
+}
+
 }  // namespace
 
 std::string python_words(std::string_view python) {
@@ -58,6 +72,8 @@ std::string native_call(std::string_view module, std::string_view symbol,
 std::string native_words(const std::vector<std::string>& calls) {
   std::vector<std::string> known;
   for (const std::string& call : calls) {
+    if (const std::string_view node = backward_node(call); !node.empty())
+      return fmt::format("{} in autograd's backward pass", node);
     if (!call.empty()) known.push_back(call);
   }
   return joined(known);

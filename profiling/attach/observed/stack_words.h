@@ -14,7 +14,9 @@ namespace profiling {
 std::string python_words(std::string_view python);
 
 /// Of compiled code: "ffn(float*) in libmodel.so" for each, innermost first; those of the driver,
-/// the runtime and this project are left out. At most three.
+/// the runtime and this project are left out. At most three. In a backward pass, which runs on
+/// threads of PyTorch without Python code, "AddmmBackward0 in autograd's backward pass": tensors
+/// show that name as their grad_fn.
 std::string native_words(const std::vector<std::string>& calls);
 
 /// One call of compiled code, "ffn(float*) in libmodel.so", "libmodel.so+0x1234"; empty for those

@@ -28,5 +28,25 @@ TEST(StackWords, CompiledCallsAreNamedByFunctionOrPlace) {
   EXPECT_EQ(native_words({"", "a", "", "b", "c", "d"}), "a, called by b, called by c");
 }
 
+/// Symbols of libtorch_cpu.so.
+TEST(StackWords, ABackwardPassIsNamedByItsNode) {
+  const std::string kernel = native_call("/x/libtorch_cuda.so", "_ZN2at6native3addEv", 8);
+  const std::string generated = native_call(
+      "/x/libtorch_cpu.so",
+      "_ZN5torch8autograd9generated14AddmmBackward05applyEOSt6vectorIN2at6TensorESaIS5_EE", 40);
+  EXPECT_EQ(native_words({kernel, generated}), "AddmmBackward0 in autograd's backward pass");
+  const std::string sum =
+      native_call("/x/libtorch_cpu.so",
+                  "_ZN5torch8autograd14AccumulateGrad5applyEOSt6vectorIN2at6TensorESaIS4_EE", 40);
+  EXPECT_EQ(native_words({kernel, sum}), "AccumulateGrad in autograd's backward pass");
+  // The engine itself is no part of the pass.
+  const std::string engine =
+      native_call("/x/libtorch_cpu.so", "_ZN5torch8autograd6Engine11thread_mainEv", 40);
+  EXPECT_EQ(
+      native_words({kernel, engine}),
+      "at::native::add in libtorch_cuda.so, called by torch::autograd::Engine::thread_main in "
+      "libtorch_cpu.so");
+}
+
 }  // namespace
 }  // namespace profiling
