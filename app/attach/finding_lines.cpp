@@ -25,4 +25,12 @@ std::vector<std::string> FindingLines::take(const profiling::DoctorReport& repor
   return lines;
 }
 
+std::vector<std::string> FindingLines::take(const std::vector<std::string>& sentences) {
+  std::vector<std::string> lines;
+  for (const std::string& sentence : sentences) {
+    if (said_.insert(sentence).second) lines.push_back(sentence);
+  }
+  return lines;
+}
+
 }  // namespace app

@@ -49,8 +49,8 @@ struct AttachCommand {
   ReportFiles files;
 };
 
-void print_ranks(const SpoolFolder& spools) {
-  for (const std::string& sentence : spools.compared_ranks())
+void print_ranks(const SpoolFolder& spools, FindingLines& findings) {
+  for (const std::string& sentence : findings.take(spools.compared_ranks()))
     print(stderr, "expertscope: {}\n", sentence);
 }
 
@@ -89,7 +89,7 @@ void print_each_once(const std::vector<profiling::DoctorReport>& reports) {
   }
 }
 
-int finish(const AttachCommand& options, const SpoolFolder& spools,
+int finish(const AttachCommand& options, const SpoolFolder& spools, FindingLines& findings,
            const std::vector<profiling::DoctorReport>& reports) {
   for (const AttachedProcess& process : spools.processes()) {
     if (process.graphs > 0) {
@@ -104,7 +104,7 @@ int finish(const AttachCommand& options, const SpoolFolder& spools,
             process.title, process.lost_frames);
     }
   }
-  print_ranks(spools);
+  print_ranks(spools, findings);
   if (options.json) {
     std::vector<std::string> texts;
     for (const profiling::DoctorReport& report : reports)
@@ -133,7 +133,8 @@ int read_folder(const AttachCommand& options, const std::vector<profiling::Libra
         {engine::ErrorCode::NotFound,
          fmt::format("{} holds no record of an attached program (*.spool)", options.read)});
   }
-  return finish(options, spools, spools.reports(facts));
+  FindingLines findings;
+  return finish(options, spools, findings, spools.reports(facts));
 }
 
 /// A process that waits for a device that hangs does not end by itself.
@@ -211,7 +212,7 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
     const Clock::time_point began = Clock::now();
     if (!spools.follow(false).ok()) continue;
     const bool hangs = spools.watch_for_hangs(options.hang);
-    if (hangs && !std::exchange(hung, true)) print_ranks(spools);
+    if (hangs && !std::exchange(hung, true)) print_ranks(spools, findings);
     if (hangs && options.end_on_hang) end_hanging(options, program, asked_to_end);
     if (spools.revision() == examined) continue;
     examined = spools.revision();
@@ -226,7 +227,7 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   print(stderr, "expertscope: {} {}; {} {}\n", options.program.command.front(), *end,
         program.lost() ? "what had arrived of it is examined and kept in" : "its record is in",
         options.program.folder);
-  const int code = finish(options, spools, spools.reports(facts));
+  const int code = finish(options, spools, findings, spools.reports(facts));
   return program.lost() ? int{kCouldNotRun} : code;
 }
 

@@ -120,8 +120,9 @@ struct AttachController::Watch {
 
   /// What the program has printed; `ended`: it prints nothing more.
   void read_output(const std::string& file, bool ended);
-  /// Publishes what has changed since the last look.
-  void look(const SpoolFolder& spools, const ReportFacts& facts, bool last);
+  /// Publishes what has changed since the last look. `standing`: nothing moves, so that counts of
+  /// launches can be compared between ranks.
+  void look(const SpoolFolder& spools, const ReportFacts& facts, bool last, bool standing);
   engine::Result<std::unique_ptr<RunningProgram>> started(AttachOptions options,
                                                           const RemotePlace& place);
   engine::Status follow(const AttachOptions& options, const RemotePlace& place,
@@ -129,7 +130,8 @@ struct AttachController::Watch {
   engine::Status read(const std::string& folder, const ReportFacts& facts);
 };
 
-void AttachController::Watch::look(const SpoolFolder& spools, const ReportFacts& facts, bool last) {
+void AttachController::Watch::look(const SpoolFolder& spools, const ReportFacts& facts, bool last,
+                                   bool standing) {
   std::vector<WatchedProcess> processes;
   std::vector<AttachedVisit> made;
   std::vector<std::string> lines;
@@ -164,6 +166,8 @@ void AttachController::Watch::look(const SpoolFolder& spools, const ReportFacts&
                          .launches_per_second = last ? -1 : before.per_second,
                          .findings = before.report ? before.report->findings.size() : 0});
   }
+  if (standing)
+    std::ranges::move(findings.take(spools.compared_ranks()), std::back_inserter(lines));
   const std::lock_guard lock(mutex);
   now.processes = std::move(processes);
   std::ranges::move(lines, std::back_inserter(now.findings));
@@ -230,9 +234,9 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
     }
     ENGINE_TRY(spools.follow(false));
     // Its report says so.
-    (void)spools.watch_for_hangs({.core_dump = !options.environment.empty(),
-                                  .give_up = [this] { return asked(&Watch::leave); }});
-    look(spools, facts, stops);
+    const bool hangs = spools.watch_for_hangs({.core_dump = !options.environment.empty(),
+                                               .give_up = [this] { return asked(&Watch::leave); }});
+    look(spools, facts, stops, hangs);
     if (stops) {
       const std::lock_guard lock(mutex);
       now.state = AttachStatus::State::Unwatched;
@@ -243,7 +247,7 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
   }
   if (!unwatched) {
     ENGINE_TRY(spools.follow(true));
-    look(spools, facts, true);
+    look(spools, facts, true, true);
   }
   read_output(options.output_file, true);
   const std::lock_guard lock(mutex);
@@ -262,7 +266,7 @@ engine::Status AttachController::Watch::read(const std::string& folder, const Re
         engine::ErrorCode::NotFound,
         fmt::format("{} holds no record of an attached program (*.spool)", folder)};
   }
-  look(spools, facts, true);
+  look(spools, facts, true, true);
   const std::string file = output_file_in(folder);
   const std::lock_guard lock(mutex);
   now.output = last_lines(file);

@@ -143,6 +143,19 @@ def built_subjects():
     return subjects
 
 
+def test_ranks_are_compared_at_the_end(open_window, tmp_path, monkeypatch):
+    subjects = built_subjects()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    script = tmp_path / "ranks.sh"
+    script.write_text(f"export LD_LIBRARY_PATH={subjects}\n"
+                      f"for r in 0 1 2; do RANK=$r {subjects}/attached_subject getproc healthy & done; wait\n")
+    window = open_dialog(open_window)
+    fill(window, "attach.command", f"sh {script}")
+    window.click("attach.start")
+    shown(window, "attach.state", "ended with exit code 0")
+    shown(window, "attach.findings", "3 ranks captured the same graphs, and launched each equally often")
+
+
 def test_a_program_is_started_so_that_a_hang_leaves_a_core_dump(open_window, tmp_path, monkeypatch):
     built_subjects()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
