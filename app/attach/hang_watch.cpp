@@ -61,7 +61,14 @@ const profiling::GraphLaunches* suspect(const profiling::SpoolState& state,
 
 }  // namespace
 
-std::vector<std::string> attach_core_dumps(const std::string& folder) {
+engine::Result<std::vector<std::string>> attach_core_dumps(const std::string& folder) {
+  if (folder.find('%') != std::string::npos) {
+    return engine::Error{
+        engine::ErrorCode::InvalidArgument,
+        fmt::format("A core dump needs a folder for the record without '%', which the driver "
+                    "replaces: {}",
+                    folder)};
+  }
   return core_dump_environment(folder + "/%p");
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/error.h"
 #include "profiling/attach/observed/observed_process.h"
 #include "profiling/attach/spool/spool_reader.h"
 #include "profiling/hazards/core_dump/core_trigger.h"
@@ -22,8 +23,9 @@ struct HangOptions {
   std::function<bool()> give_up{};  // the dump, which takes seconds
 };
 
-/// Environment of a program whose processes can leave core dumps of the device in this folder.
-std::vector<std::string> attach_core_dumps(const std::string& folder);
+/// Environment of a program whose processes can leave core dumps of the device in this folder. An
+/// error if its path has a '%', which the driver replaces.
+engine::Result<std::vector<std::string>> attach_core_dumps(const std::string& folder);
 /// The name of those of one process, for core_dump_files().
 std::string core_dump_name(const std::string& folder, std::uint32_t process);
 

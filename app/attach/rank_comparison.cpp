@@ -80,6 +80,17 @@ std::string node_difference(const std::string& graph, const std::vector<Group<No
 /// The graph of one name in each rank that has it.
 using OfRanks = std::vector<std::pair<int, const profiling::GraphSnapshot*>>;
 
+/// It was lost on the way, too, where frames of the record are missing.
+std::string missing_graph(const std::string& name, const OfRanks& of_ranks,
+                          const std::vector<RankGraphs>& ranks) {
+  std::vector<int> without;
+  for (const RankGraphs& one : ranks) {
+    if (std::ranges::none_of(of_ranks, [&](const auto& has) { return has.first == one.rank; }))
+      without.push_back(one.rank);
+  }
+  return fmt::format("{} is not in the record of {}", name, rank_words(without));
+}
+
 void compare_graph(const std::string& name, const OfRanks& of_ranks,
                    std::vector<std::string>& sentences) {
   std::vector<std::pair<int, Nodes>> nodes;
@@ -107,7 +118,7 @@ std::string rank_words(std::vector<int> ranks) {
   for (std::size_t first = 0; first < ranks.size();) {
     std::size_t last = first;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    // Two neighbours are two.
+    // A range needs at least three ranks.
     if (last == first + 1) last = first;
     parts.push_back(last == first ? std::to_string(ranks[first])
                                   : fmt::format("{}-{}", ranks[first], ranks[last]));
@@ -137,7 +148,12 @@ std::vector<std::string> compare_ranks(const std::vector<RankGraphs>& ranks) {
       return fmt::format("{} instantiated {}", who, engine::counted(count, "graph"));
     }));
   }
-  for (const auto& [name, of_ranks] : graphs) compare_graph(name.second, of_ranks, sentences);
+  if (graphs.empty()) return {};
+  for (const auto& [name, of_ranks] : graphs) {
+    if (of_ranks.size() < ranks.size())
+      sentences.push_back(missing_graph(name.second, of_ranks, ranks));
+    compare_graph(name.second, of_ranks, sentences);
+  }
   if (sentences.empty()) {
     return {fmt::format("{} captured the same graphs, and launched each equally often",
                         engine::counted(ranks.size(), "rank"))};

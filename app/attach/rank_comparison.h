@@ -21,8 +21,8 @@ struct RankGraphs {
 std::string rank_words(std::vector<int> ranks);
 
 /// One sentence for each difference, or one that says that there is none; nothing for fewer than
-/// two ranks. Graphs are compared by their number: how many there are, which nodes each has, how
-/// often it was launched. Ranks of a pipeline differ as they should.
+/// two ranks, or where none has a graph. Graphs are compared by their number: how many there are,
+/// which nodes each has, how often it was launched. Ranks of a pipeline differ as they should.
 std::vector<std::string> compare_ranks(const std::vector<RankGraphs>& ranks);
 
 }  // namespace app

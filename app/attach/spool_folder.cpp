@@ -1,6 +1,7 @@
 #include "app/attach/spool_folder.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -64,6 +65,7 @@ engine::Status SpoolFolder::follow(bool ended) {
 
 bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
   bool any = false;
+  bool pending = false;
   for (auto& [path, spool] : spools_) {
     if (spool.reader == nullptr) continue;
     const profiling::SpoolState& state = spool.reader->state();
@@ -73,7 +75,8 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
     if (wait.has_value() != spool.hang.has_value() || (wait && !same)) ++spool.revision;
     if (wait && !same) {
       spool.device = {.words = machine_.device(spool.process.pci_bus_id())};
-      spool.dump_wanted = options.core_dump;
+      // One for each process: the driver is triggered once.
+      spool.dump_wanted = options.core_dump && !spool.dump_taken;
     } else if (wait && std::exchange(spool.dump_wanted, false)) {
       take_dump(spool, options);
       ++spool.revision;
@@ -83,16 +86,20 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
                                       now, hang_deadline(state, options), spool.device);
     }
     spool.hang = wait;
-    any = any || (wait && !spool.dump_wanted);
+    any = any || wait.has_value();
+    pending = pending || (wait && spool.dump_wanted);
   }
-  return any;
+  return any && !pending;
 }
 
 void SpoolFolder::take_dump(Spool& spool, const HangOptions& options) const {
-  const std::string name = core_dump_name(folder_, spool.process.process());
+  const profiling::CoreDumpFiles files =
+      core_dump_files(core_dump_name(folder_, spool.process.process()));
+  spool.dump_taken = true;
   HangingDevice& device = spool.device;
-  device.dump = profiling::take_core_dump(core_dump_files(name), profiling::kCoreDumpSeconds,
-                                          options.give_up);
+  device.dump = profiling::take_core_dump(files, profiling::kCoreDumpSeconds, options.give_up);
+  // Who reads the folder later should not wait at a pipe that nobody writes.
+  ::unlink(files.pipe.c_str());
   if (!device.dump.path.empty()) device.place = read_core_dump(device.dump.path, options.give_up);
 }
 
@@ -119,9 +126,16 @@ std::uint64_t SpoolFolder::revision() const {
 }
 
 std::vector<std::string> SpoolFolder::compared_ranks() const {
+  // Children inherit the variable RANK, and may use CUDA themselves.
+  const auto is_child = [&](const Spool& one) {
+    return std::ranges::any_of(spools_, [&](const auto& other) {
+      return other.second.reader != nullptr && other.second.process.rank() == one.process.rank() &&
+             other.second.process.process() == one.reader->state().parent;
+    });
+  };
   std::map<int, const Spool*> newest;
   for (const auto& [path, spool] : spools_) {
-    if (spool.reader == nullptr || spool.process.rank() < 0) continue;
+    if (spool.reader == nullptr || spool.process.rank() < 0 || is_child(spool)) continue;
     const Spool*& of_rank = newest[spool.process.rank()];
     if (of_rank == nullptr || of_rank->reader->state().started < spool.reader->state().started)
       of_rank = &spool;

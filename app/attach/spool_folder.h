@@ -52,7 +52,7 @@ class SpoolFolder {
   std::vector<AttachedProcess> processes() const;
   /// Looks for waits that do not end, in processes that run; asks about the device once for each,
   /// and takes a core dump, if one is wanted, with the next look: by then the hang was reported.
-  /// True while there is one of which all is known.
+  /// True while there is one, and all is known of each.
   bool watch_for_hangs(const HangOptions& options);
 
   /// Of the process with this spool, by the rules alone. None if it has neither used CUDA graphs
@@ -62,8 +62,8 @@ class SpoolFolder {
   /// The reports of all processes that have one, in the order of their starts.
   std::vector<profiling::DoctorReport> reports(
       const std::vector<profiling::LibraryFact>& facts) const;
-  /// How the processes that have a rank differ, by compare_ranks(); of several processes with one
-  /// rank, as after a restart, the newest counts.
+  /// How the processes that have a rank differ, by compare_ranks(). Of several with one rank, the
+  /// newest counts, as after a restart, but no child of another one.
   std::vector<std::string> compared_ranks() const;
   /// Changes with everything that can change a report.
   std::uint64_t revision() const;
@@ -81,6 +81,7 @@ class SpoolFolder {
     profiling::ExperimentRecord hang_record;  // with `hang`
     HangingDevice device;
     bool dump_wanted = false;
+    bool dump_taken = false;
     std::uint64_t revision = 0;
   };
   static std::optional<profiling::DoctorReport> report_of(

@@ -54,12 +54,20 @@ void print_ranks(const SpoolFolder& spools, FindingLines& findings) {
     print(stderr, "expertscope: {}\n", sentence);
 }
 
-/// What the rules say of a process, without its name. Hangs are its own.
+/// What the rules say of a process, without its name and its addresses. A hang belongs to one
+/// process, so its name is part of the text.
 std::string findings_text(const profiling::DoctorReport& report) {
   std::string text;
-  for (const profiling::Finding& finding : report.findings)
+  for (const profiling::Finding& finding : report.findings) {
     text += fmt::format("{} {} {}\n", finding.rule, profiling::name_of(finding.confidence),
                         finding.title);
+    for (const profiling::NodeRef& ref : finding.nodes) {
+      const profiling::GraphSnapshot& graph =
+          report.snapshot.graphs[static_cast<std::size_t>(ref.graph)];
+      const profiling::SnapshotNode& node = graph.nodes[static_cast<std::size_t>(ref.node)];
+      text += fmt::format("{} {}\n", node.name, node.captured_at);
+    }
+  }
   for (const profiling::ExperimentRecord& record : report.experiments)
     text += fmt::format("{} {}\n", report.snapshot.subject, record.title);
   return text;
@@ -178,13 +186,9 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
     options.program.folder = std::move(folder).value();
   }
   if (options.hang.core_dump) {
-    if (options.program.folder.find('%') != std::string::npos) {
-      return could_not_run(
-          {engine::ErrorCode::InvalidArgument,
-           fmt::format("--core-dump needs a --folder without '%', which the driver replaces: {}",
-                       options.program.folder)});
-    }
-    options.program.environment = attach_core_dumps(options.program.folder);
+    auto variables = attach_core_dumps(options.program.folder);
+    if (!variables.ok()) return could_not_run(variables.error());
+    options.program.environment = std::move(variables).value();
   }
   options.program.spool_bytes = options.spool_megabytes << 20;
   options.program.output_to_stderr = options.json;
@@ -193,6 +197,8 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   engine::Result<std::unique_ptr<RunningProgram>> started = start(options, interrupt);
   if (!started.ok()) return could_not_run(started.error());
   RunningProgram& program = *started.value();
+  // A dump takes seconds, which a program that has ended is not worth.
+  options.hang.give_up = [&] { return interrupt.seen() || program.ended().has_value(); };
   // A program here gets it from the terminal.
   bool forwards_interrupt = options.worker.command.remote.has_value();
   SpoolFolder spools(options.program.folder, program.machine());

@@ -126,7 +126,8 @@ struct AttachController::Watch {
   engine::Result<std::unique_ptr<RunningProgram>> started(AttachOptions options,
                                                           const RemotePlace& place);
   engine::Status follow(const AttachOptions& options, const RemotePlace& place,
-                        const ReportFacts& facts, const std::function<void()>& wake);
+                        const ReportFacts& facts, bool core_dump,
+                        const std::function<void()>& wake);
   engine::Status read(const std::string& folder, const ReportFacts& facts);
 };
 
@@ -205,7 +206,7 @@ engine::Result<std::unique_ptr<RunningProgram>> AttachController::Watch::started
 
 engine::Status AttachController::Watch::follow(const AttachOptions& options,
                                                const RemotePlace& place, const ReportFacts& facts,
-                                               const std::function<void()>& wake) {
+                                               bool core_dump, const std::function<void()>& wake) {
   {
     ENGINE_ASSIGN(std::unique_ptr<RunningProgram> runs, started(options, place));
     const std::lock_guard lock(mutex);
@@ -218,6 +219,7 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
   wake();
   SpoolFolder spools(options.folder, program->machine());
   bool unwatched = false;
+  bool hung = false;
   std::optional<std::string> end;
   while (!(end = program_end())) {
     // The program goes on, and init waits for its end.
@@ -234,9 +236,15 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
     }
     ENGINE_TRY(spools.follow(false));
     // Its report says so.
-    const bool hangs = spools.watch_for_hangs({.core_dump = !options.environment.empty(),
-                                               .give_up = [this] { return asked(&Watch::leave); }});
-    look(spools, facts, stops, hangs);
+    const bool hangs = spools.watch_for_hangs({.core_dump = core_dump, .give_up = [this] {
+                                                 return asked(&Watch::leave) ||
+                                                        asked(&Watch::stop_watching) ||
+                                                        program_end().has_value();
+                                               }});
+    // Once for each hang: ranks that do not hang go on.
+    const bool hangs_now = hangs && !std::exchange(hung, true);
+    hung = hung && hangs;
+    look(spools, facts, stops, hangs_now);
     if (stops) {
       const std::lock_guard lock(mutex);
       now.state = AttachStatus::State::Unwatched;
@@ -325,8 +333,10 @@ engine::Status AttachController::start(const AttachOrder& order, const RemotePla
         ENGINE_ASSIGN(const ReportFacts facts, shipped_facts());
         ENGINE_ASSIGN(options.folder, new_spool_folder());
         options.output_file = output_file_in(options.folder);
-        if (core_dump) options.environment = attach_core_dumps(options.folder);
-        return watch.follow(options, place, facts, wake);
+        if (core_dump) {
+          ENGINE_ASSIGN(options.environment, attach_core_dumps(options.folder));
+        }
+        return watch.follow(options, place, facts, core_dump, wake);
       },
       {.state = AttachStatus::State::Running,
        .command = order.command,

@@ -1,7 +1,6 @@
 #include "app/protocol/child_run.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,12 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <string_view>
 
 #include "app/protocol/child_process.h"
 #include "app/protocol/descriptor.h"
+#include "engine/model/broken_pipe.h"
 
 namespace app {
 namespace {
@@ -24,27 +23,6 @@ constexpr int kPollMs = 20;
 constexpr std::size_t kMaxOutput = std::size_t{1} << 20;
 constexpr std::size_t kMaxErrors = std::size_t{16} << 10;
 constexpr std::size_t kChunk = std::size_t{64} << 10;
-
-/// A program that ends before it has read its input must not end this one.
-class NoBrokenPipeSignal {
- public:
-  NoBrokenPipeSignal() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~NoBrokenPipeSignal() {
-    constexpr timespec kAtOnce{};
-    if (!sigismember(&before_, SIGPIPE)) ::sigtimedwait(&pipe_, nullptr, &kAtOnce);
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  NoBrokenPipeSignal(const NoBrokenPipeSignal&) = delete;
-  NoBrokenPipeSignal& operator=(const NoBrokenPipeSignal&) = delete;
-
- private:
-  sigset_t pipe_{};
-  sigset_t before_{};
-};
 
 /// What has not been written of the input yet.
 class Input {
@@ -152,7 +130,7 @@ class Output {
 }  // namespace
 
 engine::Result<std::optional<ChildEnd>> run_child(const ChildRun& run) {
-  const NoBrokenPipeSignal blocked;
+  const engine::NoBrokenPipeSignal blocked;
   ENGINE_ASSIGN(const std::unique_ptr<ChildProcess> child, ChildProcess::start(run.argv));
   const auto input = std::make_unique<Input>(run, child->input);
   OutputFile file(run);

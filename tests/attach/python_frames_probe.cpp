@@ -1,5 +1,5 @@
 // The attach library's reading of Python stacks, for a Python program to call through ctypes, with
-// or without the interpreter's lock.
+// or without the GIL.
 #include <dlfcn.h>
 #include <cstddef>
 #include <thread>

@@ -23,9 +23,8 @@ std::string path_of(const char* variable) {
 
 void answer(const std::string& pipe, const std::string& file) {
   const int descriptor = open(pipe.c_str(), O_RDONLY | O_CLOEXEC);
-  char bytes[4096];
-  while (read(descriptor, bytes, sizeof bytes) > 0) {
-  }
+  char byte = 0;
+  (void)!read(descriptor, &byte, 1);  // the rest finds nobody
   close(descriptor);
   std::ofstream(file) << "where the kernels are";
 }

@@ -23,11 +23,13 @@ struct CompareSide {
 
 class SideChoice {
  public:
-  /// Updates the offered sides; cheap when nothing changed. Until the user chooses, A and B are the
-  /// interleaved measurement of the recording on screen, or else the last two runs, a second
-  /// recording is compared with the run on screen, and a finished interleaved measurement takes
-  /// both places. A choice among a recording's runs ends when this
-  /// window's runs are shown again.
+  /// Updates the offered sides; cheap when nothing changed. What the user chose stays; until then,
+  /// A and B are the first of these that there is:
+  ///   - an interleaved measurement that this window has just finished
+  ///   - the run on screen and a second recording
+  ///   - the interleaved measurement of the recording on screen
+  ///   - two runs of the same work, one of them on screen; or the last two
+  /// A choice among a recording's runs ends when this window's runs are shown again.
   void follow(const SessionView& view);
 
   const std::vector<CompareSide>& offered() const { return offered_; }

@@ -61,7 +61,7 @@ CardSpec core_card(const PanelContext& context, const profiling::Stall& stall) {
           .title = "Core dump",
           .question = "Where was the kernel that hangs?",
           .measured =
-              "The driver wrote a core dump of the device at the deadline; "
+              "The driver wrote a core dump of the device after the hang was detected; "
               "cuda-gdb says where its current thread was. Other blocks may be elsewhere.",
           .text =
               [&stall] {

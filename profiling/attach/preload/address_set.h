@@ -1,4 +1,4 @@
-// Addresses that were met before, for any threads at once; nothing is allocated.
+// Addresses that were seen before, for any threads at once; nothing is allocated.
 #pragma once
 
 #include <atomic>
@@ -7,16 +7,17 @@
 
 namespace attach {
 
-/// Of about `Slots` addresses; what finds no room is not remembered. For objects of static storage.
+/// Of about `Slots` addresses, none of them 0; what finds no room is not remembered. For objects of
+/// static storage.
 template <std::size_t Slots>
 class AddressSet {
  public:
   bool contains(std::uint64_t address) const {
     const std::size_t first = place_of(address);
     for (std::size_t probe = 0; probe < kProbes; ++probe) {
-      const std::uint64_t met = slots_[(first + probe) % Slots].load(std::memory_order_acquire);
-      if (met == address) return true;
-      if (met == 0) return false;
+      const std::uint64_t seen = slots_[(first + probe) % Slots].load(std::memory_order_acquire);
+      if (seen == 0) return false;
+      if (seen == address) return true;
     }
     return false;
   }

@@ -1,6 +1,6 @@
-// The Python stack of the calling thread, read as memory. PyTorch gives the interpreter's lock away
-// before it launches a kernel, so most nodes are captured without it. A thread's frames are changed
-// by that thread alone, which is here: no lock, no reference count and no object's method is
+// The Python stack of the calling thread, read as memory. PyTorch releases the GIL before it
+// launches a kernel, so most nodes are captured without it. A thread's frames are changed by that
+// thread alone, which is here: neither the GIL nor a reference count nor an object's method is
 // needed.
 #pragma once
 
@@ -13,7 +13,7 @@ void prepare_python_frames();
 
 /// Writes "file:line function\n" for each frame, innermost first and at most `most_frames` of them;
 /// `length` is what was written, 0 in a thread without Python code. False = not known: no
-/// CPython 3.9 to 3.13, or a build of it without the lock.
+/// CPython 3.9 to 3.13, or a free-threaded build of it.
 bool python_frames(char* text, std::size_t room, std::size_t most_frames, std::size_t& length);
 
 }  // namespace attach

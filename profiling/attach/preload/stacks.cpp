@@ -46,12 +46,6 @@ using UnwindAddress = std::uintptr_t (*)(UnwindContext*);
 constinit std::atomic<Unwind> g_unwind{nullptr};
 constinit std::atomic<UnwindAddress> g_unwind_address{nullptr};
 
-template <class Function>
-bool find(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(real_dlsym(RTLD_DEFAULT, name));
-  return function != nullptr;
-}
-
 constexpr std::size_t kMostText = 4096;  // of one stack
 constexpr std::size_t kMostFrames = 24;
 constexpr std::size_t kMostAddresses = 24;
@@ -155,18 +149,25 @@ void prepare_stacks() {
   }
   static constinit std::atomic_flag busy = ATOMIC_FLAG_INIT;
   if (g_python_ready.load() || busy.test_and_set()) return;
+  // Another thread may have been quicker.
+  if (g_python_ready.load()) return busy.clear();
   Python& python = g_python;
-  const bool complete =
-      find(python.initialized, "Py_IsInitialized") && find(python.lock_held, "PyGILState_Check") &&
-      (find(python.thread_state, "PyThreadState_GetUnchecked") ||
-       find(python.thread_state, "_PyThreadState_UncheckedGet")) &&
-      find(python.frame, "PyEval_GetFrame") && find(python.frame_back, "PyFrame_GetBack") &&
-      find(python.frame_code, "PyFrame_GetCode") &&
-      find(python.frame_line, "PyFrame_GetLineNumber") &&
-      find(python.attribute, "PyObject_GetAttrString") && find(python.utf8, "PyUnicode_AsUTF8") &&
-      find(python.retain, "Py_IncRef") && find(python.release, "Py_DecRef") &&
-      find(python.collection_off, "PyGC_Disable") && find(python.collection_on, "PyGC_Enable") &&
-      find(python.take_error, "PyErr_Fetch") && find(python.put_error, "PyErr_Restore");
+  const bool complete = find_symbol(python.initialized, "Py_IsInitialized") &&
+                        find_symbol(python.lock_held, "PyGILState_Check") &&
+                        (find_symbol(python.thread_state, "PyThreadState_GetUnchecked") ||
+                         find_symbol(python.thread_state, "_PyThreadState_UncheckedGet")) &&
+                        find_symbol(python.frame, "PyEval_GetFrame") &&
+                        find_symbol(python.frame_back, "PyFrame_GetBack") &&
+                        find_symbol(python.frame_code, "PyFrame_GetCode") &&
+                        find_symbol(python.frame_line, "PyFrame_GetLineNumber") &&
+                        find_symbol(python.attribute, "PyObject_GetAttrString") &&
+                        find_symbol(python.utf8, "PyUnicode_AsUTF8") &&
+                        find_symbol(python.retain, "Py_IncRef") &&
+                        find_symbol(python.release, "Py_DecRef") &&
+                        find_symbol(python.collection_off, "PyGC_Disable") &&
+                        find_symbol(python.collection_on, "PyGC_Enable") &&
+                        find_symbol(python.take_error, "PyErr_Fetch") &&
+                        find_symbol(python.put_error, "PyErr_Restore");
   g_python_ready.store(complete, std::memory_order_release);
   busy.clear();
 }

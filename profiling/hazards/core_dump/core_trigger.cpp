@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/model/broken_pipe.h"
+
 namespace profiling {
 namespace {
 
@@ -28,6 +30,8 @@ std::string trigger(const std::string& pipe) {
   if (descriptor < 0) {
     return fmt::format("the driver's trigger {} cannot be opened: {}", pipe, std::strerror(errno));
   }
+  // The driver may close its end at any time, or its process end.
+  const engine::NoBrokenPipeSignal quiet;
   const std::vector<char> bytes(kTriggerBytes, '1');
   std::size_t written = 0;
   const Clock::time_point until = Clock::now() + std::chrono::seconds(2);
@@ -57,6 +61,9 @@ std::optional<CoreDumpFiles> own_core_dump_files() {
 CoreDump take_core_dump(const std::optional<CoreDumpFiles>& files, double seconds,
                         const std::function<bool()>& give_up) {
   if (!files) return {};
+  // An earlier one is not the answer.
+  std::error_code none;
+  std::filesystem::remove(files->file, none);
   if (std::string refused = trigger(files->pipe); !refused.empty())
     return {.path = {}, .missing = refused};
   const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -64,7 +71,7 @@ CoreDump take_core_dump(const std::optional<CoreDumpFiles>& files, double second
   std::uintmax_t size = 0;
   int quiet = 0;
   while (Clock::now() < until && quiet < kQuietPauses) {
-    if (give_up && give_up()) return {.path = {}, .missing = "it was given up"};
+    if (give_up && give_up()) return {.path = {}, .missing = "waiting for it was cancelled"};
     std::this_thread::sleep_for(kPause);
     std::error_code error;
     const std::uintmax_t now = std::filesystem::file_size(files->file, error);
