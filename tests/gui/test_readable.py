@@ -239,3 +239,16 @@ def test_a_disproved_finding_prescribes_nothing(open_window, tmp_path):
     assert window.control("doctor.finding.0")["value"] == "disproved shared-workspace"
     assert window.control("doctor.fix")["value"].startswith("Disproved: replays were right")
     assert window.control("doctor.code") is None and window.control("doctor.library") is None
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1330, 1440, 1920])
+def test_figures_leave_room_for_the_count_of_the_others(open_window, width):
+    window = recording(open_window, width, 800)
+    for page in (1, 2):
+        show(window, page)
+        figures = [c for c in window.map()["controls"] if c["kind"] == "figure"]
+        others = window.control("figures.others")
+        assert figures and (others or width > 1280)
+        for one in figures if others else []:
+            (left, top, right, bottom), (x, y, _, _) = one["rect"], others["rect"]
+            assert right < x or left > x or bottom < y or top > y, (one["label"], others["label"])

@@ -147,13 +147,38 @@ float headline_height(const Theme& theme) {
 
 namespace {
 
-/// "+1" for the figures that have no room, which its tooltip has. It needs less than the gap that
-/// the last figure leaves.
-void draw_other_figures(const PanelContext& context, std::span<const Figure> others, ImVec2 at,
-                        float right) {
+constexpr float kFigureGap = 28;  // grid pixels
+
+std::string others_text(std::size_t count) { return fmt::format("+{}", count); }
+
+float figure_width(const Theme& theme, const Figure& figure) {
+  const float unit = text_size(theme.fonts.body, figure.value.unit).x;
+  const float note = text_size(theme.fonts.label, figure.note).x;
+  const float value = text_size(theme.fonts.title, figure.value.figure).x +
+                      (unit > 0.0F ? theme.px(4) + unit : 0.0F) +
+                      (note > 0.0F ? theme.px(6) + note : 0.0F);
+  return std::max(value, text_size(theme.fonts.label, figure.label).x);
+}
+
+/// How many have room, with the count of the others behind them.
+std::size_t figures_with_room(const Theme& theme, const std::vector<Figure>& figures, float width) {
+  const float gap = theme.px(kFigureGap);
+  float end = 0.0F;
+  std::size_t fit = 0;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    end += figure_width(theme, figures[i]) + (i > 0 ? gap : 0.0F);
+    const std::size_t others = figures.size() - i - 1;
+    const float counted =
+        others == 0 ? 0.0F : gap + text_size(theme.fonts.label, others_text(others)).x;
+    if (end + counted <= width) fit = i + 1;
+  }
+  return fit;
+}
+
+/// "+1" for the figures that have no room, which its tooltip has.
+void draw_other_figures(const PanelContext& context, std::span<const Figure> others, ImVec2 at) {
   const ImFont* font = context.theme.fonts.label;
-  const std::string words = fmt::format("+{}", others.size());
-  at.x = std::min(at.x, right - text_size(font, words).x);
+  const std::string words = others_text(others.size());
   draw_text(ImGui::GetWindowDrawList(), font, at, context.theme.colors.dim_text, words);
   std::string names;
   for (const Figure& figure : others) {
@@ -176,25 +201,15 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
   const ImFont* label_font = theme.fonts.label;
   const float baseline = origin.y + label_font->FontSize + theme.px(2);
   float x = origin.x;
-  for (std::size_t i = 0; i < figures.size(); ++i) {
-    const Figure& figure = figures[i];
+  const std::size_t fit = figures_with_room(theme, figures, width);
+  for (const Figure& figure : std::span(figures).first(fit)) {
     const ImFont* font = theme.fonts.title;
-    const float figure_width = text_size(font, figure.value.figure).x;
     const float unit_width = text_size(theme.fonts.body, figure.value.unit).x;
-    const float note_width = text_size(label_font, figure.note).x;
-    const float thin = theme.px(4);
-    float value_width = figure_width + (unit_width > 0.0F ? thin + unit_width : 0.0F) +
-                        (note_width > 0.0F ? theme.px(6) + note_width : 0.0F);
-    const float block = std::max(value_width, text_size(label_font, figure.label).x);
-    if (x + block > origin.x + width) {
-      draw_other_figures(context, std::span(figures).subspan(i), ImVec2(x, origin.y),
-                         origin.x + width);
-      break;
-    }
+    const float block = figure_width(theme, figure);
     draw_text(draw, label_font, ImVec2(x, origin.y), theme.colors.dim_text, figure.label);
     draw_text(draw, font, ImVec2(x, baseline), figure.color != 0 ? figure.color : theme.colors.text,
               figure.value.figure);
-    float after = x + figure_width + thin;
+    float after = x + text_size(font, figure.value.figure).x + theme.px(4);
     const auto baseline_y = [&](const ImFont* small) {
       return baseline + 0.82F * (font->FontSize - small->FontSize);
     };
@@ -214,8 +229,10 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
                              figure.label);
     controls::record(context, figure.id, figure.label.c_str(), "figure", figure.value.text(), low,
                      high);
-    x += block + theme.px(28);
+    x += block + theme.px(kFigureGap);
   }
+  if (fit < figures.size())
+    draw_other_figures(context, std::span(figures).subspan(fit), ImVec2(x, origin.y));
   ImGui::Dummy(ImVec2(width, headline_height(theme)));
 }
 

@@ -301,7 +301,9 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
     draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
     const float half = 0.5F * text_size(font, tick.label).x;
     if (axis.covers && pixel + half > axis.title_start - theme.px(kGap)) continue;
-    draw_text(draw_, font, ImVec2(pixel - half, baseline), theme.colors.dim_text, tick.label);
+    // What is drawn left of the axis has a label of its own.
+    const float start = spec.labels_apart > 0.0F ? std::max(pixel - half, min_.x) : pixel - half;
+    draw_text(draw_, font, ImVec2(start, baseline), theme.colors.dim_text, tick.label);
   }
   if (axis.title.empty()) return;
   draw_text(draw_, font,
