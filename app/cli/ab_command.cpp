@@ -113,6 +113,17 @@ void print_json(const Batch& batch, const Subject& subject, const RunComparison&
     stage["stage"] = engine::stage_name(row.stage);
     document["stages"].push_back(std::move(stage));
   }
+  document["deviations"] = nlohmann::ordered_json::array();
+  for (const auto& [side, deviations] :
+       {std::pair{"A", &settings.deviations_a}, std::pair{"B", &settings.deviations_b}}) {
+    for (const engine::Deviation& one : *deviations) {
+      document["deviations"].push_back({{"side", side},
+                                        {"field", one.field},
+                                        {"requested", one.requested},
+                                        {"effective", one.effective},
+                                        {"reason", one.reason}});
+    }
+  }
   document["settings"] = nlohmann::ordered_json::array();
   for (const profiling::SettingsRow& row : settings.rows) {
     document["settings"].push_back(

@@ -14,6 +14,7 @@
 #include "engine/model/projections.h"
 #include "engine/program/explain.h"
 #include "profiling/document/quantity.h"
+#include "profiling/document/run_document.h"
 #include "profiling/document/run_tables.h"
 
 namespace app::cli {
@@ -42,9 +43,7 @@ void print_text(const engine::ForcedSettings& forced,
                 const std::vector<engine::ExplainedOperation>& operations) {
   profiling::Document document;
   for (const engine::Deviation& deviation : forced.deviations) {
-    document.fact("deviation",
-                  fmt::format("{} = {} instead of {}: {}", deviation.field, deviation.effective,
-                              deviation.requested, deviation.reason));
+    document.fact("deviation", profiling::deviation_text(deviation));
   }
   document.table(profiling::operations_table(forced.effective, operations));
   engine::OperationWork sum;

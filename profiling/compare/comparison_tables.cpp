@@ -10,6 +10,7 @@
 
 #include "profiling/document/columns.h"
 #include "profiling/document/kernel_name.h"
+#include "profiling/document/run_document.h"
 #include "profiling/document/run_tables.h"
 
 namespace profiling {
@@ -77,6 +78,7 @@ Cell verdict_cell(const TimeDifference& time) {
   const std::string_view verdict = engine::name_of(time.verdict);
   // The launches of one row: the runs as a whole can be compared.
   if (time.doubt == TimeDoubt::OtherRows) return worded(Cell(verdict), "other work");
+  if (time.verdict == TimeVerdict::SameStep) return Cell(verdict);
   // Why there is none is too long for a column.
   if (!time.comparable()) return worded(Cell(verdict), "no verdict");
   // Beside an interval that excludes 1 the word alone would look wrong.
@@ -130,11 +132,29 @@ void add_control(const TimeDifference& step, Document& document) {
   if (std::isnan(step.control_ratio)) return;
   document.fact("A / A",
                 fmt::format("{:.4f}: odd blocks of A against its even ones", step.control_ratio));
+  if (!step.comparable()) return;
   document.fact("p",
                 fmt::format("{:.2g}: how probable it is that equal settings order the blocks of "
                             "A and B like this, or more clearly (rank-sum test); a verdict on "
                             "the step needs at most {:g}",
                             step.block_p, kFalseVerdicts));
+}
+
+/// Where a run is not what was requested, its times answer another question.
+void add_deviations(const SettingsDifference& settings, Document& document) {
+  std::vector<std::string> of_a;
+  std::vector<std::string> of_b;
+  for (const engine::Deviation& one : settings.deviations_a) of_a.push_back(deviation_text(one));
+  for (const engine::Deviation& one : settings.deviations_b) of_b.push_back(deviation_text(one));
+  const auto in = [](const std::vector<std::string>& all, const std::string& one) {
+    return std::ranges::find(all, one) != all.end();
+  };
+  for (const std::string& one : of_a) {
+    document.fact("deviation", fmt::format("{}: {}", in(of_b, one) ? "A and B" : "A", one));
+  }
+  for (const std::string& one : of_b) {
+    if (!in(of_a, one)) document.fact("deviation", fmt::format("B: {}", one));
+  }
 }
 
 void visit_times(const RunComparison& comparison, const RowSink& sink) {
@@ -226,6 +246,7 @@ Table comparison_table(const RunComparison& comparison, const SettingsDifference
 Document difference_document(const RunComparison& comparison, const SettingsDifference& settings) {
   const TimeDifference& step = comparison.step;
   Document document;
+  add_deviations(settings, document);
   Table differing = settings_table(settings);
   differing.title = "Settings that differ:";
   document.table(std::move(differing));
@@ -236,9 +257,7 @@ Document difference_document(const RunComparison& comparison, const SettingsDiff
   if (comparison.not_comparable.empty() && comparison.no_expert_time.empty()) {
     document.fact("experts", expert_verdicts(comparison));
   }
-  const bool both = step.n_a > 0 && step.n_b > 0 && step.comparable();
-  document.fact("verdict", fmt::format("{}{}: {}", both ? "B is " : "",
-                                       engine::name_of(step.verdict), step.reason));
+  document.fact("verdict", fmt::format("{}: {}", step.verdict_words(), step.reason));
   return document;
 }
 

@@ -36,7 +36,9 @@ Leaves device_leaves(const engine::RunResult& result) {
   return leaves;
 }
 
-void compare(const char* group, const Leaves& a, const Leaves& b, SettingsDifference& difference) {
+/// `listed`: fields that are listed also where they are equal.
+void compare(const char* group, const Leaves& a, const Leaves& b,
+             const std::set<std::string>& listed, SettingsDifference& difference) {
   const auto value = [](const Leaves& leaves, const std::string& key) {
     const auto found = leaves.find(key);
     return found == leaves.end() ? std::string("absent") : found->second;
@@ -45,23 +47,42 @@ void compare(const char* group, const Leaves& a, const Leaves& b, SettingsDiffer
   all.insert(b.begin(), b.end());
   for (const auto& [field, unused] : all) {
     SettingsRow row{group, field, value(a, field), value(b, field)};
-    if (row.a == row.b) {
-      ++difference.same;
-    } else {
-      difference.rows.push_back(std::move(row));
-    }
+    const bool same = row.a == row.b;
+    if (same) ++difference.same;
+    if (!same || listed.contains(field)) difference.rows.push_back(std::move(row));
   }
 }
 
 }  // namespace
 
+std::size_t SettingsDifference::differing() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(rows, [](const SettingsRow& row) { return row.a != row.b; }));
+}
+
+bool SettingsDifference::only_requested() const {
+  // An effective setting that differs as it was requested is listed as requested.
+  return !rows.empty() && std::ranges::all_of(rows, [this](const SettingsRow& row) {
+    if (row.a == row.b) return true;
+    return row.group == "requested" && std::ranges::any_of(rows, [&row](const SettingsRow& other) {
+             return other.group == "effective" && other.field == row.field && other.a == other.b;
+           });
+  });
+}
+
 SettingsDifference settings_difference(const RecordedRun& a, const RecordedRun& b) {
-  SettingsDifference difference;
-  compare("requested", engine::leaf_texts(a.request), engine::leaf_texts(b.request), difference);
+  SettingsDifference difference{.rows = {},
+                                .same = 0,
+                                .deviations_a = a.result.deviations,
+                                .deviations_b = b.result.deviations};
+  compare("requested", engine::leaf_texts(a.request), engine::leaf_texts(b.request), {},
+          difference);
   const std::size_t requested = difference.rows.size();
+  std::set<std::string> differing;
+  for (const SettingsRow& row : difference.rows) differing.insert(row.field);
   compare("effective", engine::leaf_texts(a.result.effective),
-          engine::leaf_texts(b.result.effective), difference);
-  compare("device", device_leaves(a.result), device_leaves(b.result), difference);
+          engine::leaf_texts(b.result.effective), differing, difference);
+  compare("device", device_leaves(a.result), device_leaves(b.result), {}, difference);
   const auto already_listed = [&](const SettingsRow& row) {
     for (std::size_t i = 0; i < requested; ++i) {
       const SettingsRow& before = difference.rows[i];

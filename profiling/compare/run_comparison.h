@@ -24,8 +24,15 @@ struct SettingsRow {
 };
 
 struct SettingsDifference {
-  std::vector<SettingsRow> rows;  // only fields that differ
-  std::size_t same = 0;           // number of fields in all groups that are equal
+  /// Fields that differ; and effective ones that are equal where the requested ones are not.
+  std::vector<SettingsRow> rows;
+  std::size_t same = 0;  // number of fields in all groups that are equal
+  std::vector<engine::Deviation> deviations_a = {};
+  std::vector<engine::Deviation> deviations_b = {};
+
+  std::size_t differing() const;
+  /// The requests differ, and nothing else does.
+  bool only_requested() const;
 };
 
 /// Effective settings that differ exactly as the requested ones do are listed once, as requested.
@@ -74,7 +81,8 @@ struct RunComparison {
   std::string expert_method;
   std::string no_expert_time;  // why there is none; empty if both sides have it
   std::string expert_test;     // by what an expert's verdict is made
-  /// Why no row has a verdict: the sides do different work or ran on different devices. Else empty.
+  /// Why no row has a verdict: the sides do different work, ran on different devices, or ran the
+  /// same step. Else empty.
   std::string not_comparable;
   /// Why the experts' SNRs cannot be subtracted: the sides multiply other tensors. Else empty.
   std::string no_snr_difference;

@@ -362,4 +362,10 @@ TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b)
   return difference;
 }
 
+std::string TimeDifference::verdict_words() const {
+  if (verdict == TimeVerdict::SameStep) return std::string(kSameStep);
+  const bool both = n_a > 0 && n_b > 0 && comparable();
+  return fmt::format("{}{}", both ? "B is " : "", engine::name_of(verdict));
+}
+
 }  // namespace profiling

@@ -63,10 +63,11 @@ enum class TimeVerdict {
   OnlyB,
   DifferentWork,     // the runs did different work: profiling/compare/same_work.h
   DifferentDevices,  // the runs had different devices
+  SameStep,          // requests differ, what ran does not
 };
 constexpr auto enum_names(TimeVerdict) {
   return std::to_array<std::string_view>({"faster", "slower", "ambiguous", "only in A", "only in B",
-                                          "different work", "different devices"});
+                                          "different work", "different devices", "same step"});
 }
 
 /// Why there is no verdict, in a few words; the sentence has the numbers.
@@ -88,6 +89,8 @@ constexpr auto enum_names(TimeDoubt) {
        "the blocks of A and B mix", "A differs as much from itself", "the SM clock can explain it",
        "same settings", "launches of other rows"});
 }
+
+inline constexpr std::string_view kSameStep = "A and B ran the same step";
 
 struct TimeDifference {
   std::size_t n_a = 0;
@@ -113,8 +116,11 @@ struct TimeDifference {
   bool decided() const { return verdict == TimeVerdict::Faster || verdict == TimeVerdict::Slower; }
   /// Whether a verdict on a setting is possible at all.
   bool comparable() const {
-    return verdict != TimeVerdict::DifferentWork && verdict != TimeVerdict::DifferentDevices;
+    return verdict != TimeVerdict::DifferentWork && verdict != TimeVerdict::DifferentDevices &&
+           verdict != TimeVerdict::SameStep;
   }
+  /// "B is faster", "different work", "A and B ran the same step"; the reason comes after it.
+  std::string verdict_words() const;
 };
 
 /// What sentences call the two.

@@ -1,7 +1,12 @@
 #include "profiling/compare/withdrawn_verdicts.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "profiling/compare/same_work.h"
 
@@ -17,12 +22,39 @@ void for_each_time(RunComparison& comparison, const Change& change) {
 }
 
 /// A ratio of times remains; what it says about a setting does not.
-void withdraw_verdict(const WorkDifference& difference, TimeDifference& time) {
+void withdraw_verdict(TimeVerdict instead, const std::string& reason, TimeDifference& time) {
   if (time.n_a == 0 || time.n_b == 0) return;
-  time.verdict = difference.work ? TimeVerdict::DifferentWork : TimeVerdict::DifferentDevices;
+  time.verdict = instead;
   time.doubt = TimeDoubt::None;
   time.unmet.clear();
-  time.reason = difference.sentence;
+  time.reason = reason;
+}
+
+/// Why this setting is not as requested, in brackets; empty if no side's run says it.
+std::string reason_of(const std::string& field, const SettingsDifference& settings) {
+  for (const auto* deviations : {&settings.deviations_a, &settings.deviations_b}) {
+    for (const engine::Deviation& one : *deviations) {
+      // A deviation of a struct is one of each of its fields.
+      if (field == one.field || field.starts_with(one.field + ".")) {
+        return fmt::format(" ({})", one.reason);
+      }
+    }
+  }
+  return {};
+}
+
+/// "workspace: A requested shared, B per-layout, both ran per-matmul (...)."
+std::string requested_and_ran(const SettingsDifference& settings) {
+  std::vector<std::string> parts;
+  for (const SettingsRow& asked : settings.rows) {
+    if (asked.group != "requested") continue;
+    for (const SettingsRow& ran : settings.rows) {
+      if (ran.group != "effective" || ran.field != asked.field) continue;
+      parts.push_back(fmt::format("{}: A requested {}, B {}, both ran {}{}", asked.field, asked.a,
+                                  asked.b, ran.a, reason_of(asked.field, settings)));
+    }
+  }
+  return fmt::format("{}.", fmt::join(parts, "; "));
 }
 
 /// A difference between equal settings is no effect of a setting, however significant it is.
@@ -68,7 +100,8 @@ bool in_blocks(const RunSide& side) {
 
 void withdraw_verdicts(const RunSide& a, const RunSide& b, RunComparison& comparison) {
   const bool one_after_the_other = !in_blocks(a) && !in_blocks(b);
-  if (one_after_the_other && settings_difference(*a.front(), *b.front()).rows.empty()) {
+  const SettingsDifference settings = settings_difference(*a.front(), *b.front());
+  if (one_after_the_other && settings.rows.empty()) {
     for_each_time(comparison, withdraw_of_equals);
   } else if (one_after_the_other && comparison.step.decided()) {
     comparison.step.reason +=
@@ -83,9 +116,19 @@ void withdraw_verdicts(const RunSide& a, const RunSide& b, RunComparison& compar
     }
   }
   const WorkDifference difference = work_difference(*a.front(), *b.front());
-  if (difference.sentence.empty()) return;
-  comparison.not_comparable = difference.sentence;
-  for_each_time(comparison, [&](TimeDifference& time) { withdraw_verdict(difference, time); });
+  if (!difference.sentence.empty()) {
+    comparison.not_comparable = difference.sentence;
+    for_each_time(comparison, [&](TimeDifference& time) {
+      withdraw_verdict(difference.work ? TimeVerdict::DifferentWork : TimeVerdict::DifferentDevices,
+                       difference.sentence, time);
+    });
+  } else if (settings.only_requested()) {
+    const std::string reason = requested_and_ran(settings);
+    for_each_time(comparison, [&](TimeDifference& time) {
+      withdraw_verdict(TimeVerdict::SameStep, reason, time);
+    });
+    comparison.not_comparable = fmt::format("{}: {}", kSameStep, reason);
+  }
 }
 
 }  // namespace profiling

@@ -1,5 +1,6 @@
 // What a significant difference between two runs does not say: verdicts are taken back where the
-// runs did different work, had the same settings, or launched a kernel for other rows.
+// runs did different work, had the same settings, ran the same step although other settings were
+// requested, or launched a kernel for other rows.
 #pragma once
 
 #include "profiling/compare/run_comparison.h"

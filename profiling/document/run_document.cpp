@@ -94,8 +94,7 @@ class RunWriter {
                                         counted(shape.num_experts, "expert"),
                                         counted(shape.rows, "row"), shape.n, shape.k));
     for (const engine::Deviation& one : result_.deviations) {
-      document_.fact("deviation", fmt::format("{}: {} instead of {}: {}", one.field, one.effective,
-                                              one.requested, one.reason));
+      document_.fact("deviation", deviation_text(one));
     }
     if (!result_.emulated.empty()) document_.fact("emulated", result_.emulated);
   }
@@ -452,6 +451,11 @@ Document run_document(const RecordedRun& run, const std::string& summary) {
   Document document;
   RunWriter(run, document).write(summary);
   return document;
+}
+
+std::string deviation_text(const engine::Deviation& deviation) {
+  return fmt::format("{}: {} instead of {}: {}", deviation.field, deviation.effective,
+                     deviation.requested, deviation.reason);
 }
 
 std::string date_text(std::int64_t unix_ms) {

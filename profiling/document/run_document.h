@@ -36,6 +36,9 @@ std::string loss_text(const Loss& loss) {
                                                        count_text(loss.undefined)));
 }
 
+/// "workspace: per-matmul instead of shared: ...", with the reason.
+std::string deviation_text(const engine::Deviation& deviation);
+
 /// "2026-11-26 04:20 UTC" of a Unix time in ms; "unknown date" of 0.
 std::string date_text(std::int64_t unix_ms);
 

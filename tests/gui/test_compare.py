@@ -174,6 +174,23 @@ def test_different_work_says_so(open_window, program, tmp_path):
     assert "Rows 64 and 1024" in value(window, "compare.reason")
 
 
+def test_settings_that_no_run_had_give_no_verdict(open_window, program, tmp_path):
+    path = tmp_path / "same.session"
+    with open(tmp_path / "log.jsonl", "w") as file:
+        for workspace in ("shared", "per-layout"):
+            file.write('{"shape":{"num_experts":4,"rows":256,"n":256,"k":256},"workspace":"%s",'
+                       '"launch":{"iterations":30}}\n' % workspace)
+    subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
+                    "--record", str(path)], check=True, capture_output=True, timeout=100)
+    window = open_window(str(path), "--no-worker")
+    window.wait("two runs", lambda m: m["state"]["runs"] == 2)
+    compare(window)
+    window.wait("no verdict", lambda m: value(window, "compare.verdict") == "same step")
+    assert window.control("compare.verdict")["label"] == "A and B ran the"
+    assert value(window, "compare.difference").startswith("n/a")
+    assert "A requested shared, B per-layout, both ran per-matmul (" in value(window, "compare.reason")
+
+
 def test_other_tensors_have_no_difference_of_snr(open_window, program, tmp_path):
     path = tmp_path / "tensors.session"
     with open(tmp_path / "log.jsonl", "w") as file:

@@ -307,6 +307,23 @@ class AgainstEachOther(Commands):
         out = json.loads(self.ok(*both, "--json"))
         self.assertEqual({time["verdict"] for time in (out, *out["stages"])}, {"different work"})
 
+    def test_settings_that_neither_side_ran_with_get_no_verdict(self):
+        both = ("ab", *CPU, *SMALL, "--a", "workspace=shared", "--b", "workspace=per-layout")
+        text = self.ok(*both)
+        for side, asked in (("A", "shared"), ("B", "per-layout")):
+            self.assertIn(f"deviation   {side}: workspace: per-matmul instead of {asked}: ", text)
+        self.assertIn("verdict     A and B ran the same step: workspace: A requested shared, B per-layout, "
+                      "both ran per-matmul (", text)
+        for word in ("slower", "faster", "ambiguous"):
+            self.assertNotIn(word, text)
+        out = json.loads(self.ok(*both, "--json"))
+        self.assertEqual({time["verdict"] for time in (out, *out["stages"])}, {"same step"})
+        self.assertEqual([(one["side"], one["field"], one["requested"], one["effective"])
+                          for one in out["deviations"]],
+                         [("A", "workspace", "shared", "per-matmul"), ("B", "workspace", "per-layout", "per-matmul")])
+        self.assertEqual([(row["group"], row["a"], row["b"]) for row in out["settings"]],
+                         [("requested", "shared", "per-layout"), ("effective", "per-matmul", "per-matmul")])
+
     def test_two_sides_can_be_typed(self):
         few = ("ab", *CPU, *SMALL[:-2], "--blocks", 2, "--iterations", 3)
         session = self.path("s.session")

@@ -30,10 +30,10 @@ CardSpec ComparePanel::settings_card() {
   return {.id = "compare.settings_card",
           .title = "Settings",
           .question = "Which settings and device properties differ between A and B?",
-          .note = fmt::format("{} differ, {} the same", settings.rows.size(), settings.same),
+          .note = fmt::format("{} differ, {} the same", settings.differing(), settings.same),
           .measured =
               "Every field of the request, of the effective settings, and of the device. Only "
-              "those that differ are listed.",
+              "those that differ are listed, and what ran where only the requests differ.",
           .table = {.id = "##compare.settings",
                     .drawn = &model_.settings_table(),
                     .generation = model_.generation(),
@@ -122,8 +122,8 @@ CardSpec ComparePanel::overlay_card(const PanelContext& context, const Area& are
 std::string ComparePanel::verdict_words() const {
   const profiling::TimeDifference& step = model_.comparison()->step;
   const auto& [a, b] = names_.of(sides_.a(), sides_.b());
-  return fmt::format("{}. {}. {}{}. {}", a, b,
-                     step.comparable() ? "B is " : "No verdict: ", engine::name_of(step.verdict),
+  const bool opens = step.comparable() || step.verdict == profiling::TimeVerdict::SameStep;
+  return fmt::format("{}. {}. {}{}. {}", a, b, opens ? "" : "No verdict: ", step.verdict_words(),
                      in_rail_words(step.reason));
 }
 

@@ -197,7 +197,9 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   std::vector<Figure> figures;
   figures.push_back(
       {.id = "compare.verdict",
-       .label = step.comparable() ? "B is" : "no verdict",
+       .label = step.verdict == profiling::TimeVerdict::SameStep ? "A and B ran the"
+                : step.comparable()                              ? "B is"
+                                                                 : "no verdict",
        .value = {std::string(engine::name_of(step.verdict)), ""},
        .note = !step.unmet.empty()                 ? step.unmet
                : std::isfinite(step.control_ratio) ? fmt::format("p {:.2g}", step.block_p)

@@ -29,6 +29,7 @@ using testing::HasSubstr;
 RecordedRun run_of(double scale, bool experts) {
   RecordedRun run;
   run.request.launch.deadline_factor = 10.0 * scale;
+  run.result.effective = run.request;
   run.activity.names = {"quantize_kernel", "gemm_kernel"};
   run.result.activity_method = "made by hand";
   run.result.splits = {3, 5};
@@ -86,6 +87,7 @@ TEST(CompareRuns, ADifferenceBetweenEqualSettingsIsNoEffect) {
   EXPECT_EQ(other.step.verdict, TimeVerdict::Slower);
   EXPECT_THAT(other.step.reason, HasSubstr("only interleaved blocks exclude it"));
   b.request = a.request;
+  b.result.effective = a.request;
   const RunComparison same = compare_runs({&a}, {&b}, engine::Product::Fprop);
   EXPECT_EQ(same.step.doubt, profiling::TimeDoubt::SameSettings);
   EXPECT_THAT(same.step.reason, HasSubstr("Both runs have the same settings, so this is how the "
@@ -97,6 +99,46 @@ TEST(CompareRuns, ADifferenceBetweenEqualSettingsIsNoEffect) {
   const std::vector<const RecordedRun*> as(6, &a);
   const std::vector<const RecordedRun*> bs(6, &b);
   EXPECT_EQ(compare_runs(as, bs, engine::Product::Fprop).step.verdict, TimeVerdict::Slower);
+}
+
+/// Also in blocks: what was requested had no effect, so no time is one of it.
+TEST(CompareRuns, RequestsThatRanTheSameStepGetNoVerdict) {
+  RecordedRun a = run_of(1.0, true);
+  RecordedRun b = run_of(2.0, true);
+  b.request = a.request;
+  a.request.workspace = engine::WorkspaceStrategy::Shared;
+  b.request.workspace = engine::WorkspaceStrategy::PerLayout;
+  b.result.effective = a.result.effective;
+  ASSERT_EQ(a.result.effective.workspace, engine::WorkspaceStrategy::PerMatmul);
+  a.result.deviations = {{.field = "workspace",
+                          .requested = "shared",
+                          .effective = "per-matmul",
+                          .reason = "OpenBLAS needs no workspace"}};
+  const std::vector<const RecordedRun*> as(6, &a);
+  const std::vector<const RecordedRun*> bs(6, &b);
+  const std::string reason =
+      "workspace: A requested shared, B per-layout, both ran per-matmul (OpenBLAS needs no "
+      "workspace).";
+  for (const auto& [of_a, of_b] :
+       {std::pair{profiling::RunSide{&a}, profiling::RunSide{&b}}, std::pair{as, bs}}) {
+    const RunComparison comparison = compare_runs(of_a, of_b, engine::Product::Fprop);
+    EXPECT_EQ(comparison.step.verdict, TimeVerdict::SameStep);
+    EXPECT_EQ(comparison.step.reason, reason);
+    EXPECT_EQ(comparison.stages[1].time.verdict, TimeVerdict::SameStep);
+    EXPECT_EQ(comparison.kernels[0].time.verdict, TimeVerdict::SameStep);
+    EXPECT_EQ(comparison.experts[0].time.verdict, TimeVerdict::SameStep);
+    const profiling::SettingsDifference settings = settings_difference(a, b);
+    EXPECT_EQ(settings.differing(), 1U);
+    const std::string shown =
+        profiling::text_of(profiling::difference_document(comparison, settings));
+    EXPECT_THAT(shown, HasSubstr("A and B ran the same step: " + reason));
+    EXPECT_THAT(shown, HasSubstr("A: workspace: per-matmul instead of shared: OpenBLAS needs"));
+    EXPECT_THAT(shown, testing::ContainsRegex("workspace +per-matmul +per-matmul +effective"));
+    EXPECT_THAT(shown, testing::Not(HasSubstr("ambiguous")));
+  }
+  // Anything else that differs can be what the times differ by.
+  b.result.effective.seed = 9;
+  EXPECT_EQ(compare_runs({&a}, {&b}, engine::Product::Fprop).step.verdict, TimeVerdict::Slower);
 }
 
 TEST(CompareRuns, LaunchesOfOtherRowsAreNotCompared) {
@@ -174,6 +216,7 @@ TEST(CompareRuns, TimesExpertsByAMethodThatBothHave) {
   RecordedRun a = run_of(1.0, false);
   RecordedRun b = run_of(1.0, false);
   b.request.seed = 2;
+  b.result.effective = b.request;
   const auto add = [](RecordedRun& run, engine::ExpertMethod method, Stage stage, double median) {
     for (int expert = 0; expert < 2; ++expert) {
       run.result.measurements.experts.push_back({.method = method,
