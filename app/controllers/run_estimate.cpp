@@ -14,6 +14,7 @@
 #include "engine/model/median_interval.h"
 #include "engine/model/projections.h"
 #include "engine/program/explain.h"
+#include "profiling/document/quantity.h"
 
 namespace app {
 namespace {
@@ -155,10 +156,10 @@ WorkRate work_rate(const std::vector<std::shared_ptr<const profiling::RecordedRu
     const double around = std::max(static_cast<double>(result.wall_ns) - sum_ns, 0.0) * 1e-9;
     rate.around_factor = factor_of(around, around / cost_around(work, step, rate.cost));
     const engine::ShapeSpec& shape = result.effective.shape;
-    rate.source = fmt::format(
-        "scaled from the newest run here: {} experts, {} rows, n {}, k {}, {:.3g} GFLOP/s",
-        shape.num_experts, engine::count_text(static_cast<std::uint64_t>(shape.rows)), shape.n,
-        shape.k, work.step.flop / step / 1e9);
+    rate.source =
+        fmt::format("scaled from the newest run here: {} experts, {} rows, n {}, k {}, {}",
+                    shape.num_experts, engine::count_text(static_cast<std::uint64_t>(shape.rows)),
+                    shape.n, shape.k, profiling::flop_rate(work.step.flop / step).text());
   }
   return rate;
 }

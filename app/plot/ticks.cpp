@@ -98,13 +98,13 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   const auto first_of = [&view](double one) { return std::ceil(view.min / one - 1e-9); };
   const auto last_of = [&view](double one) { return std::floor(view.max / one + 1e-9); };
   // Two labels are what makes an axis; a narrow view may fall between the multiples of a wide step.
-  const bool whole_decades = kind == AxisKind::Log10Count && most > 1;
-  for (int more = 3; whole_decades && last_of(step) - first_of(step) < 1.0 && more < 8; ++more) {
-    step = std::max(1.0, std::round(nice_step(view.span(), more)));
-  }
+  const bool whole_decades = kind == AxisKind::Log10Count;
   const bool real = kind == AxisKind::Nanoseconds || kind == AxisKind::Number;
-  for (int more = 2; real && most > 1 && last_of(step) - first_of(step) < 1.0 && more < 8; ++more) {
+  const auto is_axis = [&](double one) { return last_of(one) - first_of(one) >= 1.0; };
+  const bool narrowed = (whole_decades || real) && most > 1 && !is_axis(step);
+  for (int more = 2; narrowed && !is_axis(step) && more < 8; ++more) {
     step = nice_step(view.span(), more);
+    if (whole_decades) step = std::max(1.0, std::round(step));
   }
   const double first = first_of(step);
   const double last = last_of(step);
@@ -114,6 +114,10 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   for (double i = first; i <= last; i += 1.0) {
     // Adding zero turns the -0 of ceil() into 0.
     result.push_back({i * step + 0.0, label_of(kind, i * step + 0.0, step, reach)});
+  }
+  // A narrower step has more labels than there is room for: its ends say most.
+  if (narrowed && result.size() > static_cast<std::size_t>(most)) {
+    return {result.front(), result.back()};
   }
   return result;
 }

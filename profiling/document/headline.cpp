@@ -27,17 +27,17 @@ std::string three_digits(double value) {
 }
 
 HeadlineFigure step_figure(const engine::RunResult& result, const Distribution& time,
-                           const std::string& precision) {
+                           const MedianPrecision& precision) {
   const std::string end = iteration_end_text(result);
   const std::string reach =
-      precision.empty() ? ""
-                        : ", 95 % interval of the median " + precision +
-                              (precision.find(" to ") == std::string::npos ? " at most" : "");
+      precision.text.empty()
+          ? ""
+          : ", 95 % interval of the median " + precision.text + (precision.vague ? "" : " at most");
   // Always in ms: figures of one place that change their unit are hard to compare.
   return {.name = "step",
           .value = {three_digits(1e-6 * time.median), "ms", time.median, "ns"},
           .label = fmt::format("step, median of {}{}{}", count_text(time.n),
-                               precision.empty() ? "" : " · ", precision),
+                               precision.text.empty() ? "" : " · ", precision.text),
           .method = fmt::format(
               "{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms{}{}{}", result.iteration_method,
               count_text(time.n), three_digits(1e-6 * time.median), three_digits(1e-6 * time.p5),
@@ -109,7 +109,7 @@ std::uint64_t lost_outputs(const engine::RunResult& result) {
 }
 
 std::vector<HeadlineFigure> headline_of(const engine::RunResult& result, const Distribution& time,
-                                        const std::string& precision) {
+                                        const MedianPrecision& precision) {
   std::vector<HeadlineFigure> figures;
   if (time.n > 0) {
     figures.push_back(step_figure(result, time, precision));

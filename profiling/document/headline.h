@@ -35,9 +35,9 @@ struct HeadlineFigure {
   Tone tone = Tone::Plain;
 };
 
-/// `time`: of the iterations that count, with the precision of its median in words. A figure that
+/// `time`: of the iterations that count, with the precision of its median. A figure that
 /// the run has no numbers for is left out.
 std::vector<HeadlineFigure> headline_of(const engine::RunResult& result, const Distribution& time,
-                                        const std::string& precision);
+                                        const MedianPrecision& precision);
 
 }  // namespace profiling

@@ -23,7 +23,7 @@ std::string refresh_sentence(const PowerRefreshes& refreshes) {
   const std::string interval = refresh_interval_text(refreshes);
   if (interval.empty()) return {};
   return fmt::format(
-      "The sensor of power refreshes {} and holds its value in between: the power of a shorter "
+      "The power sensor refreshes {} and holds its value in between: the power of a shorter "
       "step is unknown.",
       interval);
 }

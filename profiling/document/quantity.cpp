@@ -10,40 +10,25 @@
 namespace profiling {
 namespace {
 
-/// Four significant digits without an exponent for values in [0.001, 10000).
-std::string four_digits(double value) {
-  const double size = std::abs(value);
-  if (size == 0.0) return "0";
-  if (size >= 999.95) return fmt::format("{:.0f}", value);
-  if (size >= 99.995) return fmt::format("{:.1f}", value);
-  if (size >= 9.9995) return fmt::format("{:.2f}", value);
-  return fmt::format("{:.3f}", value);
-}
+using engine::four_digits;
+using engine::kRoundsToOne;
+
+/// From this part of a prefix on, three digits round to one of it.
+constexpr double kThreeDigitsRoundToOne = 0.9995;
 
 }  // namespace
-
-TimeUnit time_unit(double nanoseconds) {
-  const double size = std::abs(nanoseconds);
-  if (size >= 1e9) return {1e9, "s"};
-  if (size >= 1e6) return {1e6, "ms"};
-  if (size >= 1e3) return {1e3, "\u00b5s"};
-  return {1.0, "ns"};
-}
 
 Quantity duration(double nanoseconds) {
   if (std::isnan(nanoseconds)) return {.figure = "n/a", .unit = ""};
   const TimeUnit unit = time_unit(nanoseconds);
-  const double value = nanoseconds / unit.nanoseconds;
-  const bool whole_ns = unit.nanoseconds == 1.0 && value == std::floor(value);
-  return {whole_ns ? fmt::format("{:.0f}", value) : four_digits(value), unit.name, nanoseconds,
-          "ns"};
+  return {engine::time_figure(nanoseconds, unit), unit.name, nanoseconds, "ns"};
 }
 
-std::string duration_text(double nanoseconds) { return duration(nanoseconds).text(); }
+std::string duration_text(double nanoseconds) { return engine::time_text(nanoseconds); }
 
 RateUnit rate_unit(double flop_per_second) {
-  if (flop_per_second >= 1e12) return {1e12, "TFLOP/s"};
-  if (flop_per_second >= 1e9) return {1e9, "GFLOP/s"};
+  if (flop_per_second >= kRoundsToOne * 1e12) return {1e12, "TFLOP/s"};
+  if (flop_per_second >= kRoundsToOne * 1e9) return {1e9, "GFLOP/s"};
   return {};
 }
 
@@ -55,8 +40,9 @@ Quantity flop_rate(double flop_per_second) {
 }
 
 std::string byte_rate_text(double bytes_per_second) {
-  return bytes_per_second >= 1e12 ? fmt::format("{:.3g} TB/s", bytes_per_second / 1e12)
-                                  : fmt::format("{:.3g} GB/s", bytes_per_second / 1e9);
+  return bytes_per_second >= kThreeDigitsRoundToOne * 1e12
+             ? fmt::format("{:.3g} TB/s", bytes_per_second / 1e12)
+             : fmt::format("{:.3g} GB/s", bytes_per_second / 1e9);
 }
 
 std::string number_text(double value) {
@@ -68,10 +54,11 @@ std::string number_text(double value) {
 }
 
 std::string si_text(double value) {
-  static constexpr std::array<std::pair<double, const char*>, 4> kPrefixes = {
-      {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  static constexpr std::array<std::pair<double, const char*>, 6> kPrefixes = {
+      {{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
   for (const auto& [size, prefix] : kPrefixes) {
-    if (std::abs(value) >= size) return fmt::format("{:.3g}{}", value / size, prefix);
+    if (std::abs(value) >= kThreeDigitsRoundToOne * size)
+      return fmt::format("{:.3g}{}", value / size, prefix);
   }
   return fmt::format("{:.3g}", value);
 }
@@ -88,7 +75,7 @@ std::string bytes_text(std::uint64_t bytes) {
   double value = static_cast<double>(bytes);
   const char* const units[] = {"B", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
-  while (value >= 1024.0 && unit + 1 < std::size(units)) {
+  while (value >= 1023.95 && unit + 1 < std::size(units)) {
     value /= 1024.0;
     ++unit;
   }

@@ -6,15 +6,12 @@
 #include <string>
 
 #include "engine/model/count_text.h"
+#include "engine/model/time_text.h"
 
 namespace profiling {
 
-struct TimeUnit {
-  double nanoseconds = 1.0;
-  const char* name = "ns";
-};
-/// The unit in which a time of this size has one to three digits before the decimal point.
-TimeUnit time_unit(double nanoseconds);
+using engine::time_unit;
+using engine::TimeUnit;
 
 /// Figure and unit separately, so that the unit can be dimmed. NaN gives "n/a" and no unit.
 struct Quantity {

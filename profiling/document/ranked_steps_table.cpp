@@ -17,7 +17,7 @@ namespace {
 constexpr std::ptrdiff_t kTime = 1;
 constexpr std::ptrdiff_t kIterations = 2;
 
-std::string_view marked_because(StepVisits visits) {
+std::string_view not_ranked_because(StepVisits visits) {
   switch (visits) {
     case StepVisits::OnlyFirst:
       return "only the first timed iteration";
@@ -38,18 +38,14 @@ Cell rank_cell(const StepTime& time) {
 Cell range_cell(const StepTime& time) {
   if (time.counted == 0) return {};
   if (time.counted == 1) return worded({}, "one");
-  std::string lowest = duration_text(time.lowest_ns);
-  const std::string highest = duration_text(time.highest_ns);
   // A narrow card has room for one unit.
-  const std::size_t unit = lowest.find(' ');
-  if (unit != lowest.npos && highest.ends_with(lowest.substr(unit))) lowest.resize(unit);
-  return worded({}, fmt::format("{}\u2013{}", lowest, highest));
+  return worded({}, engine::time_range_text(time.lowest_ns, time.highest_ns, "\u2013"));
 }
 
 /// The row of recorded_steps_table() with what is known of the step's visits.
 Row with_visits(Row row, const RankedSteps& ranked, std::size_t step) {
   const StepTime& time = ranked.times[step];
-  if (row.full_name.empty()) row.full_name = marked_because(time.visits);
+  if (row.full_name.empty()) row.full_name = not_ranked_because(time.visits);
   if (time.visits == StepVisits::OnlyThrottled && time.counted == 0) {
     row.cells[kTime] = worded({}, "throttled");
   }
@@ -58,7 +54,7 @@ Row with_visits(Row row, const RankedSteps& ranked, std::size_t step) {
   row.cells.insert(row.cells.begin() + kTime, rank_cell(time));
   const auto known_rank = time.rank == 0 ? Cell() : Cell(time.rank);
   add_cells(row.cells, known_rank, time.counted, known(time.lowest_ns), known(time.highest_ns),
-            marked_because(time.visits));
+            not_ranked_because(time.visits));
   return row;
 }
 
@@ -74,18 +70,17 @@ Table with_ranks(Table table, std::shared_ptr<const RankedSteps> ranked,
   table.columns.insert(
       table.columns.begin() + kTime,
       for_people("rank", Measure::Count,
-                 "1 + the number of steps that are slower for certain. Steps whose ranges overlap "
-                 "are not distinguishable: they share a rank (=)"));
+                 "1 + the number of steps whose range lies wholly above: they are slower for "
+                 "certain. =: the range overlaps that of another step, and the two cannot be told "
+                 "apart"));
   for (const auto& [key, measure] : {std::pair{"rank", Measure::Count},
                                      {"counted_visits", Measure::Count},
                                      {"lowest_ns", Measure::Time},
                                      {"highest_ns", Measure::Time},
-                                     {"marked", Measure::Words}}) {
+                                     {"not_ranked_because", Measure::Words}}) {
     table.columns.push_back(for_files(key, measure));
   }
-  if (ranked->slowest.empty()) {
-    table.title = "Steps by time; which is the slowest is not distinguishable:";
-  }
+  table.title = fmt::format("Steps by time; {}:", slowest_words(*ranked));
   table.note = kRankWords;
   table.rows = [ranked, indices = std::move(indices),
                 rows = std::move(table.rows)](const RowSink& sink) {

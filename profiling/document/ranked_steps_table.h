@@ -10,7 +10,7 @@
 
 namespace profiling {
 
-/// The first `count` of its order; the slowest are marked.
+/// The first `count` of its order; the slowest are highlighted.
 Table ranked_steps_table(std::shared_ptr<const RankedSteps> ranked, std::size_t count);
 /// All of them, in the order of the file.
 Table ranked_steps_table(std::shared_ptr<const RankedSteps> ranked);

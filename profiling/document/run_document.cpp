@@ -12,6 +12,7 @@
 
 #include "engine/model/counted.h"
 #include "engine/model/projections.h"
+#include "profiling/document/algorithm_text.h"
 #include "profiling/document/channel_words.h"
 #include "profiling/document/headline.h"
 #include "profiling/document/iteration_words.h"
@@ -32,29 +33,15 @@ using engine::counted;
 
 constexpr std::array kLevels = {"every node traced", "graph launches traced", "nothing traced"};
 
-/// The ends of an interval, instead of how far it reaches.
-bool is_vague(const std::string& precision) { return precision.find(" to ") != std::string::npos; }
-
 /// "median 0.301 ms ±0.8 %, p5 0.298, p95 0.310, 50 samples"
 std::string samples_text(std::vector<double> durations_ns) {
-  const std::string precision = median_precision(durations_ns);
+  const MedianPrecision precision = median_precision(durations_ns);
   const Distribution time = summarize(std::move(durations_ns));
   return fmt::format("median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {}", time.median / 1e6,
-                     precision.empty()     ? ""
-                     : is_vague(precision) ? " (95 % interval " + precision + ")"
-                                           : " " + precision,
+                     precision.text.empty() ? ""
+                     : precision.vague      ? " (95 % interval " + precision.text + ")"
+                                            : " " + precision.text,
                      time.p5 / 1e6, time.p95 / 1e6, counted(time.n, "sample"));
-}
-
-std::string algorithm_text(const engine::AlgorithmChoice& choice) {
-  if (choice.candidates == 0) return "the library's first choice, not timed";
-  const std::string timed = counted(choice.candidates, "algorithm") + " timed";
-  const std::string first = duration_text(1e3 * choice.first_us);
-  if (choice.chosen == 0) {
-    return fmt::format("{}, the library's first choice won: {}", timed, first);
-  }
-  return fmt::format("{}, number {} of the library's order won: {} instead of its first's {}",
-                     timed, choice.chosen + 1, duration_text(1e3 * choice.chosen_us), first);
 }
 
 class RunWriter {
@@ -105,11 +92,11 @@ class RunWriter {
     if (time.n == 0) return;
     document_.fact(
         "step", fmt::format("{} ({})", samples_text(times.durations_ns), result_.iteration_method));
-    if (is_vague(median_precision(times.durations_ns))) {
+    if (median_precision(times.durations_ns).vague) {
       document_.fact("noise",
-                     fmt::format("The machine is noisy: the step took {:.3g} to {:.3g} ms. Its "
-                                 "median, and every rate at it, may be far off.",
-                                 time.minimum / 1e6, time.maximum / 1e6));
+                     fmt::format("The machine is noisy: the step took {}. Its median, and every "
+                                 "rate computed from it, may be far off.",
+                                 engine::time_range_text(time.minimum, time.maximum)));
     }
     if (times.throttled_count > 0) {
       document_.fact(
@@ -200,6 +187,9 @@ class RunWriter {
                                                                    choice.product, choice.layer),
                                               algorithm_text(choice)));
     }
+    const bool tried = std::ranges::any_of(
+        result_.algorithms, [](const auto& choice) { return choice.candidates > 0; });
+    if (tried) document_.fact("algorithm", kAlgorithmTrial);
     document_.fact("records",
                    fmt::format("{} ({}), {} dropped", count_text(run_.activity.records.size()),
                                result_.activity_method, count_text(result_.dropped_records)));
@@ -229,8 +219,8 @@ class RunWriter {
     }
     const engine::Ceilings& ceilings = measured.ceilings;
     if (ceilings.copies > 0) {
-      document_.fact("ceiling", fmt::format("copy {:.0f} GB/s (read + write, {} of {:.0f} MiB)",
-                                            ceilings.copy_bytes_per_s / 1e9,
+      document_.fact("ceiling", fmt::format("copy {} (read + write, {} of {:.0f} MiB)",
+                                            byte_rate_text(ceilings.copy_bytes_per_s),
                                             counted(ceilings.copies, "copy", "copies"),
                                             static_cast<double>(ceilings.copy_bytes) / 0x1p20));
     }

@@ -58,10 +58,10 @@ Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays);
 Table work_table(const NodeMatrix& iterations);
 /// The graphs of a step that is captured as several.
 Table step_graphs_table(const engine::RunResult& result);
-/// The steps of a routing file, those at `indices` in that order; the first `marked` are called the
-/// slowest.
+/// The steps of a routing file, those at `indices` in that order; the first `slowest` are called
+/// the slowest.
 Table recorded_steps_table(const engine::RecordedRouting& recorded,
-                           std::vector<std::size_t> indices, std::size_t marked = 0);
+                           std::vector<std::size_t> indices, std::size_t slowest = 0);
 /// All of them, in the order of the file.
 Table recorded_steps_table(const engine::RecordedRouting& recorded);
 /// Per stage and method the spread over the experts.

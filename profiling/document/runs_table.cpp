@@ -93,7 +93,7 @@ class RunsTable {
     const engine::RunResult& result = run.result;
     const StepTimes times = step_times(result.iterations, run.power.samples);
     const Distribution time = summarize(times.durations_ns);
-    const std::string precision = median_precision(times.durations_ns);
+    const std::string precision = median_precision(times.durations_ns).text;
     const bool timed = time.n > 0;
     const bool rated = timed && time.median > 0 && result.flop > 0;
     Row row{.cells = cells_of(named.name, timed ? Cell(time.median) : Cell(),

@@ -52,12 +52,7 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels,
   const engine::Ceilings& ceilings = run.result.measurements.ceilings;
   const bool roofs = !points.empty() && (ceilings.copies > 0 || ceilings.products > 0);
   if (roofs) {
-    columns.push_back(for_people(
-        "roof", Measure::Words,
-        "The lower of the two bounds that this run measured for the operation, its copy (memory) "
-        "or its dense product, and how much of it is reached. From 70 % on it is what limits the "
-        "operation; below, what limits it was not measured. Only at the kernel that takes most of "
-        "the operation's time"));
+    columns.push_back(for_people("roof", Measure::Words, kRoofColumn));
   }
   return {.name = "kernels",
           .title = "Kernels",
@@ -287,7 +282,7 @@ Table roofline_table(const RecordedRun& run) {
 }
 
 Table recorded_steps_table(const engine::RecordedRouting& recorded,
-                           std::vector<std::size_t> indices, std::size_t marked) {
+                           std::vector<std::size_t> indices, std::size_t slowest) {
   const FieldColumns fields(engine::kType<engine::RecordedStep>);
   std::vector<Column> columns = {
       for_people("step", Measure::Count, "Number of the step in the routing file, from 0"),
@@ -302,7 +297,7 @@ Table recorded_steps_table(const engine::RecordedRouting& recorded,
   return {.name = "recorded_steps",
           .title = "The slowest steps:",
           .columns = std::move(columns),
-          .rows = [&recorded, fields, indices = std::move(indices), marked](const RowSink& sink) {
+          .rows = [&recorded, fields, indices = std::move(indices), slowest](const RowSink& sink) {
             for (std::size_t i = 0; i < indices.size(); ++i) {
               const engine::RecordedStep& step = recorded.steps[indices[i]];
               const Cell time = std::isfinite(step.median_ns) ? Cell(step.median_ns)
@@ -315,8 +310,8 @@ Table recorded_steps_table(const engine::RecordedRouting& recorded,
                                         std::isfinite(step.imbalance) ? Cell(step.imbalance)
                                                                       : worded({}, "no rows"),
                                         measured ? std::move(snr) : Cell()),
-                      .tone = i < marked ? Tone::Warning : Tone::Plain,
-                      .full_name = i < marked ? "One of the slowest" : ""};
+                      .tone = i < slowest ? Tone::Warning : Tone::Plain,
+                      .full_name = i < slowest ? "One of the slowest" : ""};
               fields.add_cells(row.cells, &step);
               sink(row);
             }

@@ -1,4 +1,4 @@
-// How often the device's sensor of power takes a new value. NVML answers every reading, but the
+// How often the device's power sensor takes a new value. NVML answers every reading, but the
 // sensor behind it may refresh five times more slowly: readings in between repeat its value, so the
 // power of anything shorter than a refresh is unknown. Plain values.
 #pragma once

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "engine/model/measurement.h"
 #include "engine/model/run_result.h"
@@ -91,27 +90,49 @@ std::vector<Span> trusted_ranges(const RankedSteps& ranked, std::span<const std:
   return ranges;
 }
 
+/// How many at the beginning are slower for certain than all that follow: as many as may be named.
+std::size_t apart_from_the_rest(std::span<const Span> ranges) {
+  std::vector<double> highest_from(ranges.size() + 1, -std::numeric_limits<double>::infinity());
+  for (std::size_t i = ranges.size(); i-- > 0;) {
+    highest_from[i] = std::max(highest_from[i + 1], ranges[i].high);
+  }
+  double lowest = std::numeric_limits<double>::infinity();
+  std::size_t apart = 0;
+  for (std::size_t i = 0; i < std::min(kMostSlowest, ranges.size() / 2); ++i) {
+    lowest = std::min(lowest, ranges[i].low);
+    if (lowest > highest_from[i + 1]) apart = i + 1;
+  }
+  return apart;
+}
+
 void rank(RankedSteps& ranked, std::span<const std::size_t> order) {
-  if (order.empty()) return;
   const std::vector<Span> ranges = trusted_ranges(ranked, order);
   std::vector<double> lows;
-  for (const Span& range : ranges) lows.push_back(range.low);
+  std::vector<double> highs;
+  for (const Span& range : ranges) {
+    lows.push_back(range.low);
+    highs.push_back(range.high);
+  }
   std::ranges::sort(lows);
-  std::map<int, int> steps_of_rank;
+  std::ranges::sort(highs);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto slower = lows.end() - std::ranges::upper_bound(lows, ranges[i].high);
-    ranked.times[order[i]].rank = 1 + static_cast<int>(slower);
-    ++steps_of_rank[ranked.times[order[i]].rank];
+    const auto above = lows.end() - std::ranges::upper_bound(lows, ranges[i].high);
+    const auto below = std::ranges::lower_bound(highs, ranges[i].low) - highs.begin();
+    StepTime& time = ranked.times[order[i]];
+    time.rank = 1 + static_cast<int>(above);
+    // All that lie neither above nor below: more than the step itself.
+    time.tied = std::ssize(order) - above - below > 1;
   }
-  for (const std::size_t step : order) {
-    ranked.times[step].tied = steps_of_rank[ranked.times[step].rank] > 1;
+  const std::size_t apart = apart_from_the_rest(ranges);
+  ranked.slowest.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(apart));
+}
+
+std::string numbers_of(const RankedSteps& ranked, std::span<const std::size_t> steps) {
+  std::string numbers;
+  for (const std::size_t step : steps) {
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", ranked.recorded.steps[step].step);
   }
-  // Where the longest is not distinguishable, nobody knows which the slowest are.
-  const double middle = ranges[order.size() / 2].high;
-  for (std::size_t i = 0; i < std::min(order.size(), kMostSlowest); ++i) {
-    if (ranges[i].low <= middle) break;
-    ranked.slowest.push_back(order[i]);
-  }
+  return numbers;
 }
 
 }  // namespace
@@ -132,10 +153,10 @@ std::shared_ptr<const RankedSteps> ranked_steps(const engine::RunResult& result,
   }
   ranked->order = engine::slowest_steps(ranked->recorded, steps.size());
   ranked->timed = ranked->order.size();
-  const auto marked = std::ranges::stable_partition(ranked->order, [&](std::size_t step) {
+  const auto unranked = std::ranges::stable_partition(ranked->order, [&](std::size_t step) {
     return ranked->times[step].visits == StepVisits::Counted;
   });
-  rank(*ranked, std::span(ranked->order.begin(), marked.begin()));
+  rank(*ranked, std::span(ranked->order.begin(), unranked.begin()));
   std::vector<bool> listed(steps.size());
   for (const std::size_t step : ranked->order) listed[step] = true;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -146,13 +167,19 @@ std::shared_ptr<const RankedSteps> ranked_steps(const engine::RunResult& result,
 
 std::string slowest_words(const RankedSteps& ranked) {
   if (ranked.timed == 0) return "no step has a time of its own";
-  if (ranked.slowest.empty()) return "slowest: not distinguishable";
-  std::string words = "slowest: ";
-  for (const std::size_t step : ranked.slowest) {
-    words += fmt::format("{}{}", step == ranked.slowest.front() ? "" : ", ",
-                         ranked.recorded.steps[step].step);
+  if (!ranked.slowest.empty()) return "slowest: " + numbers_of(ranked, ranked.slowest);
+  // No step is slower than these for certain, so the ranges of every two of them overlap.
+  std::vector<std::size_t> first;
+  std::size_t with_rank = 0;
+  for (const std::size_t step : ranked.order) {
+    if (ranked.times[step].rank > 0) ++with_rank;
+    if (ranked.times[step].rank == 1) first.push_back(step);
   }
-  return words;
+  if (first.size() == with_rank) return "slowest: not distinguishable";
+  if (first.size() > kMostSlowest) {
+    return fmt::format("slowest: {} steps cannot be told apart", first.size());
+  }
+  return fmt::format("slowest: one of {}, which cannot be told apart", numbers_of(ranked, first));
 }
 
 }  // namespace profiling

@@ -14,6 +14,7 @@
 #include "engine/model/median_interval.h"
 #include "engine/model/projections.h"
 #include "engine/model/run_request.h"
+#include "engine/model/time_text.h"
 #include "engine/program/operation_words.h"
 
 namespace profiling {
@@ -274,7 +275,7 @@ std::string iteration_end_text(const engine::RunResult& result) {
 /// Beyond this a reach in percent says less than both ends.
 constexpr double kVague = 0.5;
 
-std::string median_precision(std::span<const double> samples) {
+MedianPrecision median_precision(std::span<const double> samples) {
   const engine::Interval interval = engine::median_interval(samples);
   if (std::isnan(interval.low)) return {};
   std::vector<double> reordered(samples.begin(), samples.end());
@@ -283,9 +284,9 @@ std::string median_precision(std::span<const double> samples) {
   const double reach = std::max(interval.high - median, median - interval.low) / median;
   const double percent = 100 * reach;
   if (reach > kVague) {
-    return fmt::format("{:.3g} to {:.3g} ms", interval.low / 1e6, interval.high / 1e6);
+    return {engine::time_range_text(interval.low, interval.high), true};
   }
-  return percent < 10 ? fmt::format("±{:.2g} %", percent) : fmt::format("±{:.0f} %", percent);
+  return {percent < 10 ? fmt::format("±{:.2g} %", percent) : fmt::format("±{:.0f} %", percent)};
 }
 
 Distribution summarize(std::vector<double> samples) {

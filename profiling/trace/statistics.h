@@ -96,10 +96,17 @@ struct Distribution {
 };
 Distribution summarize(std::vector<double> samples);
 
-/// "±0.8 %": how far the 95 % interval of these times' median (engine/model/median_interval.h)
-/// reaches from it, on its wider side; of a very wide one both ends, "2.1 to 322 ms". `samples` are
-/// ns. Empty if there are too few samples, or the median is 0.
-std::string median_precision(std::span<const double> samples);
+/// How well the median of some times is known.
+struct MedianPrecision {
+  /// "±0.8 %": how far the 95 % interval of the median (engine/model/median_interval.h) reaches
+  /// from it, on its wider side. Empty = not known.
+  std::string text;
+  /// The interval is so wide that a percentage would say nothing: the text has both of its ends,
+  /// "2.100 to 322.0 ms".
+  bool vague = false;
+};
+/// `samples` are ns. Not known if there are too few, or the median is 0.
+MedianPrecision median_precision(std::span<const double> samples);
 
 /// Why iterations ended that went on until their median was known: "known within ±1 %", "not known
 /// within ±1 % after 10 s". Empty for a fixed number of them.

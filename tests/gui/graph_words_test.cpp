@@ -36,7 +36,7 @@ TEST(GraphWords, StallSaysWhereAndWhy) {
   stall.kind = profiling::StallKind::KernelSpins;
   EXPECT_EQ(stall_text(snapshot, stall),
             "Replay 2 did not end within 3 s (deadline 1.5 s; 99 % of the previous replays took "
-            "12.5 us or less): a kernel spins. Running: 1  spin.");
+            "12.50 \u00b5s or less): a kernel spins. Running: 1  spin.");
 }
 
 TEST(GraphWords, NumbersOfPlacesAreGrouped) {

@@ -51,7 +51,7 @@ def test_one_card_at_a_time_and_back(recorded):
     assert run.startswith("step 11.1") and "TFLOP/s · SNR of Y 23.6 dB · " in run and "NVIDIA H200" in run and "FP8 block" in run
     sentence = window.control("present.sentence")["value"]
     assert re.match(r"Kernels run for 99\.\d % of the median replay: its gaps together take ", sentence)
-    assert "Most time is wgrad 31 %, then quantize 22 %" in sentence
+    assert "Most of the time goes to wgrad (31 %), then quantize (22 %)" in sentence
     window.key("Right")
     line = line_of(wait_for_line(window, "Performance · Per expert: "))
     assert re.match(r"Performance · Per expert: (fprop|dgrad|wgrad|quantize)[^·]* · 2 of 6", line), "its stage"

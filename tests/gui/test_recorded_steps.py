@@ -1,6 +1,7 @@
 """A routing recorded over several steps: opened, replayed, scrubbed with mouse and keys, the slowest chosen."""
 import os
 import pathlib
+import re
 import time
 
 import pytest
@@ -64,8 +65,10 @@ def test_steps_are_scrubbed_with_mouse_and_keys_and_the_slowest_is_a_click_away(
     longest = fields(window, "performance.steps")["longest"]
     slowest = fields(window, "performance.steps")["slowest"]
     said = window.control("performance.step_table_card.note")["value"]
-    assert said == (f"slowest: {slowest.replace(',', ', ')}, marked" if slowest
-                    else "slowest: not distinguishable")
+    if slowest:
+        assert said == f"slowest: {slowest.replace(',', ', ')}"
+    else:
+        assert re.fullmatch(r"slowest: (not distinguishable|(one of [\d, ]+, which|\d+ steps) cannot be told apart)", said)
     # The pointer on a bar chooses its step ...
     x0, y0, x1, y1 = window.control("performance.steps")["rect"]
     window.xdotool("mousemove", round(x0 + 0.55 * (x1 - x0)), round(0.5 * (y0 + y1)))

@@ -40,7 +40,7 @@ def test_a_stalled_run_is_shown_while_the_window_lives(open_window, stalling_wor
     window = open_window(*stalling_worker)
     stall = wait_control(window, "doctor.stall")["value"]
     assert "Replay 41 did not end" in stall and "a kernel spins" in stall
-    assert "deadline 0.5 s; 99 % of the previous replays took 12.5 us or less" in stall
+    assert "deadline 0.5 s; 99 % of the previous replays took 12.50 µs or less" in stall
     assert "Running: 2  grouped_gemm" in stall and "Last finished: 1  offsets" in stall
     assert "run itself replay 41 hangs" in window.control("doctor.conclusion")["value"]
     assert not window.state()["live"], "the next worker would run into it again"

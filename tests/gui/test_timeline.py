@@ -109,7 +109,7 @@ def test_lanes_and_curves_fill_a_maximized_card(timeline):
 
 def test_the_power_label_names_the_timed_part_and_the_whole_run(timeline):
     value = timeline.control("performance.power")["value"]
-    assert value.endswith("label=power (new about every 100 ms), highest 764 W in the timed iterations, "
+    assert value.endswith("label=power (updates about every 100 ms), highest 764 W in the timed iterations, "
                           "910 W in the whole run")
 
 

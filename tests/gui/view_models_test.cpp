@@ -12,7 +12,6 @@
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/lane_order.h"
-#include "app/gui/shell/algorithm_text.h"
 #include "profiling/document/columns.h"
 #include "profiling/export/csv.h"
 
@@ -25,15 +24,6 @@ using testing::IsNan;
 using testing::Not;
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-
-TEST(AlgorithmText, ComparesOnlySeveral) {
-  engine::AlgorithmChoice choice{.candidates = 1, .chosen = 0, .first_us = 4, .chosen_us = 4};
-  const engine::StepKind linear = engine::StepKind::Linear;
-  EXPECT_THAT(app::algorithm_text(choice, linear), HasSubstr("the only algorithm"));
-  EXPECT_THAT(app::algorithm_text(choice, linear), Not(HasSubstr("fastest")));
-  choice.candidates = 4;
-  EXPECT_THAT(app::algorithm_text(choice, linear), HasSubstr("the first of 4 is the fastest"));
-}
 
 TEST(TimerStep, IsThatOfWhichShortDurationsAreMultiples) {
   // As an H200 reports memsets and kernels: steps of 32 ns, give or take one.

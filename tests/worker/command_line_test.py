@@ -168,7 +168,7 @@ class Run(CommandLine):
         text = self.ok(*run, "--iterations", 2)
         self.assertIn("3 of 3 steps, 1 choice without an expert", text)
         self.assertIn("2 of 3 steps were reached; set launch.iterations to 3", text)
-        self.assertRegex(text, r"Steps by time; which is the slowest is not distinguishable:\n"
+        self.assertRegex(text, r"Steps by time; slowest: not distinguishable:\n"
                                r"step +rank +time +range +iterations.*\n(.*\n){2}A step's time is the median")
         self.assertIn("set the experts to at least 6", self.refused(1, *run, "--experts", 4))
         self.assertIn("1 layer; choose 0", self.refused(1, *run, "--routing.layer", 1))

@@ -41,7 +41,7 @@ class StalledRun(unittest.TestCase):
     def test_says_where_it_stands(self):
         output = " ".join(self.run_it("--launch.kind", "graph-replay", "--markers", "true").split())
         self.assertIn("In the run itself replay 41 hangs", output)
-        self.assertIn("deadline 0.5 s; 99 % of the previous replays took 12.5 us or less", output)
+        self.assertIn("deadline 0.5 s; 99 % of the previous replays took 12.50 µs or less", output)
         self.assertIn("a kernel spins", output)
         self.assertIn("last finished: offsets", output)
         self.assertIn("running grouped_gemm", output)

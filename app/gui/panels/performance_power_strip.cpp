@@ -36,11 +36,12 @@ struct Curve {
   std::string refreshed{};  // "about every 100 ms", where readings repeat its value
 };
 
-/// "power (new about every 100 ms), highest 735 W in the timed iterations, 875 W in the whole run"
+/// "power (updates about every 100 ms), highest 735 W in the timed iterations, 875 W in the whole
+/// run"
 std::string label_of(const Curve& curve) {
   const std::string name = curve.refreshed.empty()
                                ? curve.name
-                               : fmt::format("{} (new {})", curve.name, curve.refreshed);
+                               : fmt::format("{} (updates {})", curve.name, curve.refreshed);
   if (curve.timed < 0.0) {
     return fmt::format("{}, highest {:.0f} {} in the whole run", name, curve.highest, curve.unit);
   }

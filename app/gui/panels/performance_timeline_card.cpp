@@ -81,7 +81,7 @@ std::string PerformancePanel::timeline_sentence() const {
   if (const auto& gaps = model_.gaps()) {
     text = fmt::format(
         "Kernels run for {:.1f} % of the median {}: its gaps together take {} (n {}), the longest "
-        "of all {}.",
+        "gap is {}.",
         100.0 * (1.0 - gaps->median_share), noun, plot::duration_text(gaps->gaps.median),
         plot::count_text(gaps->gaps.n), plot::duration_text(static_cast<double>(gaps->longest_ns)));
   }
@@ -89,11 +89,11 @@ std::string PerformancePanel::timeline_sentence() const {
   std::string stages;
   for (const StageSum& sum : model_.stage_sums()) {
     if (static_cast<std::size_t>(&sum - model_.stage_sums().data()) == kNamed) break;
-    stages += fmt::format("{}{} {:.0f} %", stages.empty() ? "" : ", then ",
+    stages += fmt::format("{}{} ({:.0f} %)", stages.empty() ? "" : ", then ",
                           engine::stage_name(sum.stage), 100.0 * sum.sum_ns / model_.total_ns());
   }
   if (stages.empty()) return text;
-  return text + (text.empty() ? "" : " ") + "Most time is " + stages + ".";
+  return text + (text.empty() ? "" : " ") + "Most of the time goes to " + stages + ".";
 }
 
 void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float width) {

@@ -246,7 +246,7 @@ CardSpec RecordedStepsCards::table() {
   return {.id = "performance.step_table_card",
           .title = "Slowest steps",
           .question = "Which steps take longest? A click on a row chooses the step.",
-          .note = profiling::slowest_words(*ranked_) + (ranked_->slowest.empty() ? "" : ", marked"),
+          .note = profiling::slowest_words(*ranked_),
           .measured = std::string(profiling::kRankWords) + " A click on a title sorts.",
           .table = {.id = "##performance.step_table",
                     .drawn = &drawn_,

@@ -82,13 +82,13 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state, RunPick
 
 /// Draws measured values only, each with its method as tooltip. `step_ns` has the timed iterations
 /// of the run on screen, computed once per run, which may have a hundred thousand of them.
-/// `precision` is that of the median: "±0.8 %"; empty = unknown.
+/// `precision` is that of the median.
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
-                   const std::string& precision);
+                   const profiling::MedianPrecision& precision);
 /// The same in one line, where cards are presented without it: the subject of the page, else the
 /// figures, the device and the request. Empty without a run.
 std::string headline_line(const SessionView& view, const profiling::Distribution& step_ns,
-                          const std::string& precision);
+                          const profiling::MedianPrecision& precision);
 
 /// The device between runs, as text for the status bar: its clock, power and temperature, or why
 /// they are not known. Rounded, so that noise does not change the text.

@@ -126,7 +126,7 @@ void draw_request(const PanelContext& context, float top) {
 }  // namespace
 
 std::string headline_line(const SessionView& view, const profiling::Distribution& step_ns,
-                          const std::string& precision) {
+                          const profiling::MedianPrecision& precision) {
   if (view.subject) return view.subject->words;
   if (view.run == nullptr) return {};
   const engine::RunResult& result = view.run->result;
@@ -146,7 +146,7 @@ std::string headline_line(const SessionView& view, const profiling::Distribution
 }
 
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
-                   const std::string& precision) {
+                   const profiling::MedianPrecision& precision) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   if (view.subject) {

@@ -13,11 +13,12 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
-#include "app/gui/shell/algorithm_text.h"
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/theme/text.h"
 #include "engine/input/tensor_file.h"
 #include "engine/model/projections.h"
+#include "engine/model/step_tensors.h"
+#include "profiling/document/algorithm_text.h"
 
 namespace app {
 namespace {
@@ -355,12 +356,16 @@ void ControlRail::draw_algorithm_gains() {
   std::string all;
   const ImVec2 from = ImGui::GetCursorScreenPos();
   for (const engine::AlgorithmChoice& choice : view.run->result.algorithms) {
-    const std::string line = algorithm_text(choice, view.run->result.effective.step);
+    const engine::StepKind step = view.run->result.effective.step;
+    const char* const part = engine::symbols_of(step, engine::projection_at(choice.layer)).part;
+    const std::string line =
+        fmt::format("{}{}{}: {}", engine::name_of(choice.product), *part == '\0' ? "" : " ", part,
+                    profiling::algorithm_text(choice));
     show_wrapped(line);
     all += line + "\n";
   }
-  show_wrapped(kAlgorithmTrial);
-  all += kAlgorithmTrial;
+  show_wrapped(profiling::kAlgorithmTrial);
+  all += profiling::kAlgorithmTrial;
   controls::record(*context_, "engine.algorithm_gains", "What trying algorithms has gained", "text",
                    all, from, ImGui::GetItemRectMax());
 }

@@ -151,7 +151,7 @@ class Shell {
   RunPicker run_picker_;
   MessageStrip strip_;
   profiling::Distribution step_ns_;            // of the run on screen
-  std::string step_precision_;                 // of its median: "±0.8 %"
+  profiling::MedianPrecision step_precision_;  // of its median
   std::pair<std::uint64_t, bool> step_key_{};  // run and choice that they are of
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
   bool screenshot_wanted_ = false;

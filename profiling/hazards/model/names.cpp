@@ -8,6 +8,7 @@
 
 #include "engine/model/counted.h"
 #include "engine/model/projections.h"
+#include "engine/model/time_text.h"
 
 namespace profiling {
 
@@ -35,9 +36,8 @@ std::string step_title(const engine::RunRequest& request) {
 std::string deadline_text(const Stall& stall) {
   std::string text = fmt::format("deadline {:.3g} s", stall.deadline_seconds);
   if (stall.p99_seconds > 0.0) {
-    const bool long_ones = stall.p99_seconds >= 1e-3;
-    text += fmt::format("; 99 % of the previous replays took {:.4g} {} or less",
-                        (long_ones ? 1e3 : 1e6) * stall.p99_seconds, long_ones ? "ms" : "us");
+    text += fmt::format("; 99 % of the previous replays took {} or less",
+                        engine::time_text(1e9 * stall.p99_seconds));
   }
   return text;
 }

@@ -74,7 +74,8 @@ TEST(Report, AStallReportsItsPositionAndTheSourceOfItsDeadline) {
   const std::string text = app::report_markdown(report);
   EXPECT_THAT(text, HasSubstr("### Stall of \"again\""));
   EXPECT_THAT(
-      text, HasSubstr("| replay | 41, deadline 0.5 s; 99 % of the previous replays took 12.5 us"));
+      text,
+      HasSubstr("| replay | 41, deadline 0.5 s; 99 % of the previous replays took 12.50 \u00b5s"));
   EXPECT_THAT(text, HasSubstr("a kernel spins: a probe"));
   EXPECT_THAT(text, HasSubstr("| running | barrier (node 0) |"));
   EXPECT_EQ(nlohmann::json::parse(to_json(report))["experiments"][1]["stall"]["p99_seconds"],

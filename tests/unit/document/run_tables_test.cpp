@@ -195,7 +195,7 @@ TEST(Power, TheSentenceCountsTheSensorsValuesBesideReadings) {
   EXPECT_EQ(power_text(samples, iterations),
             "1800 MHz (lowest 1800), 302 W (highest 303), 50 C, 20 readings (4 values of power) in "
             "the timed iterations; whole run: 40 readings (8 values of power), highest 307 W. The "
-            "sensor of power refreshes about every 100 ms and holds its value in between: the "
+            "power sensor refreshes about every 100 ms and holds its value in between: the "
             "power of a shorter step is unknown.");
 }
 
@@ -255,7 +255,7 @@ TEST(Headline, CountsAreGroupedAsInTables) {
   engine::RunResult result;
   result.experts = {{.rows = 4, .fprop = {.snr_db = 20.0, .lost = 1711}}};
   const std::vector<HeadlineFigure> figures =
-      headline_of(result, {.n = 12'345, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, "");
+      headline_of(result, {.n = 12'345, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, {});
   ASSERT_EQ(figures.size(), 3U);
   EXPECT_EQ(figures[0].label, "step, median of 12 345");
   EXPECT_THAT(figures[0].method, testing::HasSubstr("n = 12 345, "));
@@ -287,11 +287,11 @@ TEST(ComparisonDocument, CountsTheElementsOfARecipeThatRan) {
 }
 
 TEST(Headline, LeavesOutWhatWasNotMeasured) {
-  EXPECT_TRUE(headline_of({}, {}, "").empty());
+  EXPECT_TRUE(headline_of({}, {}, {}).empty());
   engine::RunResult result;
   result.flop = 2e9;
   const std::vector<HeadlineFigure> figures =
-      headline_of(result, {.n = 10, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, "±1 %");
+      headline_of(result, {.n = 10, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, {.text = "±1 %"});
   ASSERT_EQ(figures.size(), 2U);
   EXPECT_EQ(figures[0].value.text(), "1.00 ms");
   EXPECT_EQ(figures[0].label, "step, median of 10 · ±1 %");
@@ -299,7 +299,7 @@ TEST(Headline, LeavesOutWhatWasNotMeasured) {
   // The unit is the roofline's and the tables', whatever its size.
   result.flop = 1.03e8;
   EXPECT_EQ(
-      headline_of(result, {.n = 10, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, "")[1].value.text(),
+      headline_of(result, {.n = 10, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, {})[1].value.text(),
       "103 GFLOP/s");
   EXPECT_EQ(flop_rate(1.03e11).text(), "103.0 GFLOP/s");
 }

@@ -67,6 +67,21 @@ TEST(Ticks, CountsOnALogAxisAreCounts) {
   EXPECT_THAT(labels(AxisKind::Log10Count, {-0.5, 2.9}, 2), testing::ElementsAre("1", "100"));
 }
 
+TEST(Ticks, ANarrowerStepKeepsNoMoreThanThereIsRoomFor) {
+  // Steps of five have one multiple in this view, steps of two have four.
+  EXPECT_THAT(labels(AxisKind::Log10Count, {0.5, 9.5}, 2), testing::ElementsAre("100", "100M"));
+  EXPECT_THAT(labels(AxisKind::Number, {0.5, 9.5}, 2), testing::ElementsAre("2", "8"));
+  for (double low = 0.05; low < 3.0; low += 0.37) {
+    for (double span = 1.3; span < 12.0; span *= 1.17) {
+      for (const int most : {2, 3}) {
+        EXPECT_LE(ticks(AxisKind::Log10Count, {low, low + span}, most).size(),
+                  static_cast<std::size_t>(most))
+            << low << " " << span;
+      }
+    }
+  }
+}
+
 TEST(Ticks, RangesBelowADecadeHaveTicks) {
   const double low = std::log10(0.03);
   EXPECT_THAT(labels(AxisKind::Log10Count, {low, std::log10(0.6)}, 8),

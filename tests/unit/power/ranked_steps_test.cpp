@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "engine/model/run_result.h"
@@ -60,7 +61,7 @@ TEST(RankedSteps, TheFirstIterationIsNoTimeOfAStepThatHasOthers) {
   EXPECT_EQ(slowest_words(*ranked), "slowest: 11");
 }
 
-TEST(RankedSteps, ThrottledVisitsAreLeftOutOrMarked) {
+TEST(RankedSteps, ThrottledVisitsAreLeftOutOrNotRanked) {
   // Three visits of each of three steps; the second iteration and its neighbours were throttled.
   const engine::RunResult result = run_of(3, {500, 500, 500, 100, 102, 101, 101, 103, 100});
   std::vector<PowerSample> samples = power_cap(result, 1, 1);
@@ -68,14 +69,14 @@ TEST(RankedSteps, ThrottledVisitsAreLeftOutOrMarked) {
   EXPECT_DOUBLE_EQ(ranked->recorded.steps[1].median_ns, 102.5);
   EXPECT_EQ(ranked->times[1].counted, 2);
 
-  // All visits of steps 1 and 2 were: marked and never first, or, on request, without a time.
+  // All visits of steps 1 and 2 were: not ranked and never first, or, on request, without a time.
   engine::RunResult once = run_of(3, {100, 500, 100, 101});
   samples = power_cap(once, 1, 1);
-  const auto marked = ranked_steps(once, samples);
-  EXPECT_EQ(marked->times[1].visits, StepVisits::OnlyThrottled);
-  EXPECT_EQ(marked->times[1].rank, 0);
-  EXPECT_DOUBLE_EQ(marked->recorded.steps[1].median_ns, 500.0);
-  EXPECT_THAT(marked->order, ElementsAre(0, 1, 2)) << "the longest time is not first";
+  const auto unranked = ranked_steps(once, samples);
+  EXPECT_EQ(unranked->times[1].visits, StepVisits::OnlyThrottled);
+  EXPECT_EQ(unranked->times[1].rank, 0);
+  EXPECT_DOUBLE_EQ(unranked->recorded.steps[1].median_ns, 500.0);
+  EXPECT_THAT(unranked->order, ElementsAre(0, 1, 2)) << "the longest time is not first";
   const auto skipped = ranked_steps(once, samples, true);
   EXPECT_TRUE(std::isnan(skipped->recorded.steps[1].median_ns));
   EXPECT_EQ(skipped->times[1].counted, 0);
@@ -105,13 +106,53 @@ TEST(RankedSteps, StepsWhoseRangesOverlapShareARank) {
   EXPECT_EQ(slowest_words(*ranked), "slowest: 12");
 }
 
+/// Six visits of each step, of which five count: from `low` to `high` in equal parts.
+std::vector<std::int64_t> visits_between(
+    const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
+  std::vector<std::int64_t> durations;
+  for (const std::int64_t part : {2, 0, 1, 2, 3, 4}) {
+    for (const auto& [low, high] : ranges) durations.push_back(low + part * (high - low) / 4);
+  }
+  return durations;
+}
+
+TEST(RankedSteps, WhatIsNamedIsSlowerThanAllThatIsNot) {
+  // Each of the first three overlaps its neighbour; the rest lies far below.
+  const auto ranked = ranked_steps(
+      run_of(6,
+             visits_between(
+                 {{1120, 1140}, {1110, 1130}, {1104, 1116}, {900, 904}, {880, 884}, {860, 864}})),
+      {});
+  EXPECT_THAT(ranked->slowest, ElementsAre(0, 1, 2));
+  EXPECT_EQ(slowest_words(*ranked), "slowest: 10, 11, 12");
+  std::vector<std::pair<int, bool>> ranks;
+  for (const StepTime& time : ranked->times) ranks.emplace_back(time.rank, time.tied);
+  // Step 12 is below step 10 for certain, and cannot be told from step 11.
+  EXPECT_THAT(ranks, ElementsAre(std::pair(1, true), std::pair(1, true), std::pair(2, true),
+                                 std::pair(4, false), std::pair(5, false), std::pair(6, false)));
+}
+
+TEST(RankedSteps, WhereRangesOverlapAllTheWayNoneIsNamedAsSlowest) {
+  const auto ranked = ranked_steps(run_of(6, visits_between({{1120, 1140},
+                                                             {1110, 1130},
+                                                             {1104, 1116},
+                                                             {1092, 1108},
+                                                             {1080, 1096},
+                                                             {1068, 1084}})),
+                                   {});
+  EXPECT_THAT(ranked->slowest, IsEmpty());
+  EXPECT_EQ(slowest_words(*ranked), "slowest: one of 10, 11, which cannot be told apart");
+  EXPECT_EQ(ranked->times[2].rank, 2);
+  EXPECT_TRUE(ranked->times[2].tied);
+}
+
 TEST(RankedSteps, OneVisitOfEachTellsNothing) {
   const auto ranked = ranked_steps(run_of(3, {100, 200, 300}), {});
   EXPECT_THAT(ranked->slowest, IsEmpty());
   EXPECT_EQ(ranked->times[1].rank, 1);
   EXPECT_EQ(ranked->times[2].rank, 1);
   EXPECT_EQ(ranked->times[0].visits, StepVisits::OnlyFirst);
-  EXPECT_THAT(ranked->order, ElementsAre(2, 1, 0)) << "what is marked comes last";
+  EXPECT_THAT(ranked->order, ElementsAre(2, 1, 0)) << "what is not ranked comes last";
 }
 
 TEST(RankedSteps, FewVisitsAreAsWideAsTheWidest) {

@@ -247,13 +247,18 @@ TEST(NodeMatrix, ARecordedIterationOutOfRangeCannotBlowItUp) {
 }
 
 TEST(MedianPrecision, IsBothEndsWhereAPercentageWouldSayNothing) {
-  EXPECT_EQ(profiling::median_precision(
-                std::vector<double>{1e6, 1e6, 1e6, 2e6, 20e6, 300e6, 300e6, 300e6}),
-            "1 to 300 ms");
-  EXPECT_EQ(profiling::median_precision(
-                std::vector<double>{99e6, 99e6, 99e6, 100e6, 100e6, 101e6, 101e6, 101e6}),
-            "\u00b11 %");
-  EXPECT_EQ(profiling::median_precision(std::vector<double>{1e6, 300e6}), "") << "too few";
+  const auto of = [](const std::vector<double>& samples) {
+    return profiling::median_precision(samples);
+  };
+  const profiling::MedianPrecision vague = of({1e6, 1e6, 1e6, 2e6, 20e6, 300e6, 300e6, 300e6});
+  EXPECT_EQ(vague.text, "1.000 to 300.0 ms");
+  EXPECT_TRUE(vague.vague);
+  const profiling::MedianPrecision known =
+      of({99e6, 99e6, 99e6, 100e6, 100e6, 101e6, 101e6, 101e6});
+  EXPECT_EQ(known.text, "\u00b11 %");
+  EXPECT_FALSE(known.vague);
+  EXPECT_EQ(of({1e6, 300e6}).text, "") << "too few";
+  EXPECT_EQ(of({1e6, 1e6, 1e6, 2e6, 20e6, 2e9, 2e9, 2e9}).text, "1.000 ms to 2.000 s");
 }
 
 }  // namespace
