@@ -308,6 +308,7 @@ void add_blocks(std::vector<profiling::RecordedRun>& runs, const char* label, st
                  .position = static_cast<int>(runs.size()) - 1,
                  .label = label};
     run.request.seed = ns == 90'000 ? 1U : 2U;
+    run.result.effective = run.request;
     for (int i = 0; i < 20; ++i) {
       run.result.iterations.push_back({.start_ns = 0, .duration_ns = ns + 10 * i + block});
     }
