@@ -114,7 +114,7 @@ class Export(CommandLine):
             self.assertIn(word, page.text)
         self.assertNotRegex(page.text, r"\b0 (runs|comparisons|visits)")
         self.assertGreaterEqual(page.tags.count("svg"), 5)
-        self.assertRegex(page.text, r"[0-9.]+ [mµ]s \(?(±[0-9.]+ %|(95 % interval )?[0-9.]+ to [0-9.]+ [mµ]s)\)? 8 ")
+        self.assertRegex(page.text, r"[0-9.]+ [mµ]s (±[0-9.]+ %|[0-9.]+ ([mµ]?s )?to [0-9.]+ [mµ]?s) 8 ")
 
     def test_paths_are_left_out_unless_asked_for(self):
         import numpy as np
