@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <tuple>
 
+#include "app/plot/ledger_owner.h"
 #include "engine/program/operation_words.h"
 #include "profiling/document/work_labels.h"
 #include "profiling/hazards/model/names.h"
@@ -276,11 +278,8 @@ std::vector<std::string> operands_of(const profiling::Snapshot& snapshot,
     const engine::Allocation& memory = snapshot.ledger[at(touch.allocation)];
     if (memory.role != AllocationRole::Quantized && memory.role != AllocationRole::Tickets)
       continue;
-    // The ledger's scopes: "X: rowwise codes", "W, layer 0: tickets".
-    const std::size_t scope = memory.owner.find(": ");
-    if (scope == std::string::npos) continue;
-    const std::string operand = memory.owner.substr(0, std::min(scope, memory.owner.find(',')));
-    names[at(touch.node)].insert(operand);
+    const std::optional<LedgerOwner> owner = ledger_owner(memory.owner);
+    if (owner) names[at(touch.node)].emplace(owner->operand);
   }
   for (std::size_t node = 0; node < names.size(); ++node) {
     for (const std::string& name : names[node]) {

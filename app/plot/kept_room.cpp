@@ -2,31 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string_view>
 
+#include "app/plot/ledger_owner.h"
 #include "profiling/document/quantity.h"
 
 namespace app {
 namespace {
 
-/// Owners are called "X: columnwise codes", "A, layer 0: columnwise scales", and in several
-/// micro-batches "micro-batch 1: X: columnwise codes".
+/// Of layer 0 in the first micro-batch.
 bool is_kept_copy(std::string_view owner, std::string_view symbol) {
-  for (const std::string_view first : {"micro-batch 1: ", ""}) {
-    if (!owner.starts_with(first)) continue;
-    const std::string_view rest = owner.substr(first.size());
-    const std::size_t scope = rest.find(": ");
-    if (scope == std::string_view::npos) return false;
-    const std::string_view name = rest.substr(0, scope);
-    const bool here = name == symbol || name == std::string(symbol) + ", layer 0";
-    return here && rest.substr(scope + 2).starts_with("columnwise ");
-  }
-  return false;
+  const std::optional<LedgerOwner> parts = ledger_owner(owner);
+  if (!parts) return false;
+  const bool first = parts->micro_batch.empty() || parts->micro_batch == "micro-batch 1";
+  const bool here = parts->layer.empty() || parts->layer == "layer 0";
+  return first && here && parts->operand == symbol && parts->part.starts_with("columnwise ");
 }
 
-}  // namespace
-
-std::int64_t kept_room(const profiling::RecordedRun& run, engine::StepTensor tensor) {
+/// Bytes allocated for the copy of this tensor that backward reads.
+std::int64_t allocated_for(const profiling::RecordedRun& run, engine::StepTensor tensor) {
   const std::string_view symbol = engine::traits_of(tensor).symbol;
   std::int64_t bytes = 0;
   for (const engine::Allocation& memory : run.snapshot.ledger) {
@@ -36,18 +31,27 @@ std::int64_t kept_room(const profiling::RecordedRun& run, engine::StepTensor ten
   return bytes;
 }
 
+}  // namespace
+
+std::int64_t kept_room(const profiling::RecordedRun& run, const engine::TensorResult& tensor) {
+  if (tensor.saved_bytes <= 0) return 0;
+  const std::int64_t room = allocated_for(run, tensor.tensor);
+  const auto text = [](std::int64_t bytes) {
+    return profiling::bytes_text(static_cast<std::uint64_t>(bytes));
+  };
+  // A few bytes of padding are no difference that a reader could see.
+  return room > tensor.saved_bytes && text(room) != text(tensor.saved_bytes) ? room : 0;
+}
+
 std::string kept_room_text(const profiling::RecordedRun& run) {
   std::string text;
   for (const engine::TensorResult& one : run.result.tensors) {
-    if (one.saved_bytes == 0) continue;
-    const std::string kept = profiling::bytes_text(static_cast<std::uint64_t>(one.saved_bytes));
-    const std::string room =
-        profiling::bytes_text(static_cast<std::uint64_t>(kept_room(run, one.tensor)));
-    // A few bytes of padding are no difference that a reader could see.
-    if (kept_room(run, one.tensor) <= one.saved_bytes || room == kept) continue;
+    const std::int64_t room = kept_room(run, one);
+    if (room == 0) continue;
     text +=
         fmt::format("{}{} {}", text.empty() ? "allocated for it, with room for any splits: " : ", ",
-                    engine::traits_of(one.tensor).symbol, room);
+                    engine::traits_of(one.tensor).symbol,
+                    profiling::bytes_text(static_cast<std::uint64_t>(room)));
   }
   return text;
 }

@@ -12,8 +12,8 @@
 namespace app {
 
 /// Bytes allocated in layer 0 of the first micro-batch for the copy of this tensor that backward
-/// reads; 0 = the run has no ledger, or keeps no copy.
-std::int64_t kept_room(const profiling::RecordedRun& run, engine::StepTensor tensor);
+/// reads, where that is visibly more than it keeps; 0 = it is not, or the run has no ledger.
+std::int64_t kept_room(const profiling::RecordedRun& run, const engine::TensorResult& tensor);
 
 /// "allocated for it, with room for any splits: X 235.3 MiB, A 67.2 MiB": of the tensors for which
 /// more is allocated than kept. Empty where there are none.

@@ -320,9 +320,8 @@ void LayerModel::place_tensors() {
     const auto* const known = std::ranges::find(kPlaces, one.tensor, &TensorPlace::tensor);
     tensors_.push_back({.result = &one,
                         .place = known != std::end(kPlaces) ? known->place : next_free(),
-                        .has_numbers = one.quantization.has_value()});
-    const std::int64_t room = kept_room(*run_, one.tensor);
-    if (one.saved_bytes > 0 && room > one.saved_bytes) tensors_.back().room = room;
+                        .has_numbers = one.quantization.has_value(),
+                        .room = kept_room(*run_, one)});
   }
 }
 

@@ -169,8 +169,8 @@ std::string unknown_work(const engine::RunResult& result, Stage stage) {
   }
   if (from_files.empty()) return {};
   return fmt::format(
-      "{} has no place on the roofline: {} came from a file, and a run does not record the element "
-      "type of a file, so the bytes that were read are not known",
+      "{} is not on the roofline: {} came from a file, and a run does not record the element type "
+      "that its file had then, so the bytes that were read are not known",
       engine::stage_name(stage), fmt::join(from_files, " and "));
 }
 

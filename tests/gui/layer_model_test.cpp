@@ -14,6 +14,7 @@
 #include "app/gui/panels/numerics_model.h"
 #include "app/plot/kept_room.h"
 #include "app/plot/layer_arrows.h"
+#include "app/plot/ledger_owner.h"
 
 namespace {
 
@@ -195,9 +196,24 @@ TEST(KeptRoom, IsWhatWasAllocatedWhereThatIsMore) {
   allocate("X: columnwise scales", 256);
   allocate("X, layer 1: columnwise codes", 512);
   allocate("micro-batch 2: X: columnwise codes", 512);
-  EXPECT_EQ(app::kept_room(run, StepTensor::X), 768);
+  const engine::TensorResult& x = run.result.tensors.front();
+  ASSERT_EQ(x.tensor, StepTensor::X);
+  EXPECT_EQ(app::kept_room(run, x), 768);
   EXPECT_EQ(app::kept_room_text(run), "allocated for it, with room for any splits: X 768 B");
   EXPECT_EQ(model_of(run).tensors().front().room, 768);
+}
+
+TEST(LedgerOwner, IsTakenApart) {
+  const auto parts = [](std::string_view owner) {
+    const auto taken = app::ledger_owner(owner).value_or(app::LedgerOwner());
+    return std::vector<std::string_view>{taken.micro_batch, taken.operand, taken.layer, taken.part};
+  };
+  EXPECT_THAT(parts("X: columnwise codes"), ElementsAre("", "X", "", "columnwise codes"));
+  EXPECT_THAT(parts("A, layer 0: tickets"), ElementsAre("", "A", "layer 0", "tickets"));
+  EXPECT_THAT(parts("micro-batch 2: A, layer 1: rowwise scales"),
+              ElementsAre("micro-batch 2", "A", "layer 1", "rowwise scales"));
+  EXPECT_EQ(app::ledger_owner("workspace of fprop, layer 0"), std::nullopt);
+  EXPECT_EQ(app::ledger_owner("micro-batch 1: offsets"), std::nullopt);
 }
 
 TEST(LayerModel, ThePictureFollowsTheProgram) {

@@ -89,6 +89,9 @@ TEST(Operands, AreKnownByTheQuantizedMemoryThatANodeHolds) {
   EXPECT_EQ(operand_of(Stage::Quantize, {input, codes}), "X");
   EXPECT_EQ(operand_of(Stage::Amax, {weights}), "W");
   EXPECT_EQ(operand_of(Stage::Quantize, {codes, weights, codes}), "W and X");
+  EXPECT_EQ(operand_of(Stage::Quantize, {{.role = AllocationRole::Quantized,
+                                          .owner = "micro-batch 2: A, layer 0: rowwise codes"}}),
+            "A");
   // The offsets of its rows are written into X's memory by a node that quantizes nothing.
   EXPECT_EQ(operand_of(Stage::Offsets, {codes}), "");
   EXPECT_EQ(operand_of(Stage::Quantize, {input}), "");

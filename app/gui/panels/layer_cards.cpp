@@ -45,6 +45,16 @@ CardSpec LayerView::errors_card(const PanelContext& context) {
                 return EmptyState{};
               },
           .draw = [this, &context](const Area& room) { draw_errors(context, room); },
+          .needs =
+              [this, &context] {
+                const Theme& theme = context.theme;
+                ImVec2 needed = plot::named_bars_need(theme, model_.errors().size());
+                // In parts of lines, so that a larger text needs evenly more of them.
+                const ImVec2 line = plot::text_size(theme.fonts.label, model_.sentence());
+                const float width = std::max(context.presenting->size.x, 1.0F);
+                needed.y += (1.0F + line.x / width) * line.y + theme.px(kGap);
+                return needed;
+              },
           .read_out = {"layer.errors", "error sources", [this] {
                          if (!has_layer_) return std::string("none");
                          std::string value = fmt::format("own={:.2f}", model_.own_snr_db());

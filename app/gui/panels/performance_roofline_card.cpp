@@ -11,6 +11,7 @@
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
+#include "profiling/document/quantity.h"
 #include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
 
@@ -22,11 +23,10 @@ using profiling::RooflinePoint;
 /// The axis of rates: a device counts in TFLOP/s, most processors in GFLOP/s.
 struct RateUnit {
   const char* name;
-  const char* bytes;  // of the same size
   double flop_per_s;
 };
-constexpr RateUnit kTera{"TFLOP/s", "TB/s", 1e12};
-constexpr RateUnit kGiga{"GFLOP/s", "GB/s", 1e9};
+constexpr RateUnit kTera{"TFLOP/s", 1e12};
+constexpr RateUnit kGiga{"GFLOP/s", 1e9};
 
 /// A memory rate and a product rate: the lower of the two bounds what can be reached.
 struct Roof {
@@ -74,8 +74,8 @@ void add_roof(plot::Marks& marks, const Roof& roof, plot::Range view, const Rate
         plot::Line{.points = {at(view.min), at(ridge)},
                    .color = color,
                    .width = width,
-                   .name = fmt::format("{:.4g} {} {}{}", roof.bytes_per_s / unit.flop_per_s,
-                                       unit.bytes, names.rate, names.source)});
+                   .name = fmt::format("{} {}{}", profiling::byte_rate_text(roof.bytes_per_s),
+                                       names.rate, names.source)});
   }
   if (roof.flop_per_s > 0.0) {
     const double level = std::log10(roof.flop_per_s / unit.flop_per_s);
@@ -136,6 +136,7 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
   const engine::RunResult& result = model_.run().result;
   const engine::Ceilings& ceilings = result.measurements.ceilings;
   const std::vector<RooflinePoint>& points = model_.picture().roofline;
+  const std::string& unplaced = model_.picture().unplaced;
   const auto peaks = profiling::nominal_peaks(result);
   const bool offers =
       refusal(context.view, "performance.measure_ceilings").empty() && !points.empty();
@@ -154,9 +155,9 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
       .question =
           "Is a stage bound by memory or by arithmetic, and how far is it below what this "
           "device can do?",
-      .note = !model_.picture().unplaced.empty() ? model_.picture().unplaced
-              : ceilings.products > 0            ? ceilings.product
-                                                 : "",
+      .note = !unplaced.empty()       ? unplaced
+              : ceilings.products > 0 ? ceilings.product
+                                      : "",
       .measured =
           "Each point is a product or a quantize stage. Height: counted work (2 m n k of the "
           "routed rows; for quantize, one multiplication per code written) divided by the median "
@@ -166,7 +167,8 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
           "Solid roof: this run's own copy (bytes read + written) and dense product" +
           std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
           ". Thin roof: " +
-          (peaks ? peaks->source : std::string("none, the device is not in the table")) + ".",
+          (peaks ? peaks->source : std::string("none, the device is not in the table")) + "." +
+          (unplaced.empty() ? std::string() : " Here " + unplaced + "."),
       .list = [this] { return profiling::roofline_table(model_.run(), model_.picture().roofline); },
       .header_widgets = offers ? context.theme.px(112) : 0.0F,
       .header = offers ? std::function<void()>(offer) : nullptr,

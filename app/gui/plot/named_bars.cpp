@@ -45,15 +45,29 @@ void draw_references(const PanelContext& context, const NamedBarsSpec& spec, ImV
   }
 }
 
+float least_row(const Theme& theme) { return theme.fonts.label->FontSize + theme.px(7); }
+
+/// A bar this much thicker than its text does not belong to it any more.
+constexpr float kThickestRow = 2.5F;
+
 }  // namespace
+
+ImVec2 named_bars_need(const Theme& theme, std::size_t rows) {
+  const float head = theme.fonts.label->FontSize + theme.px(kGapSmall);
+  return {theme.px(420), head + least_row(theme) * static_cast<float>(rows)};
+}
 
 int draw_named_bars(const PanelContext& context, const NamedBarsSpec& spec,
                     const std::vector<NamedBar>& bars) {
   const Theme& theme = context.theme;
   const ImFont* font = theme.fonts.label;
   const float gap = theme.px(kGap);
-  const float row = font->FontSize + theme.px(7);
   const float head = spec.references.empty() ? 0.0F : font->FontSize + theme.px(kGapSmall);
+  float row = least_row(theme);
+  if (context.presenting != nullptr && !bars.empty()) {
+    const float share = std::floor((spec.size.y - head) / static_cast<float>(bars.size()));
+    row = std::clamp(share, row, kThickestRow * row);
+  }
   const ChildScope body(spec.id, spec.size, 0, ImVec2(0, 0));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;

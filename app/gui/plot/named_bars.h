@@ -34,7 +34,11 @@ struct NamedBarsSpec {
   std::vector<BarReference> references{};
 };
 
-/// Scrolls where the rows do not fit. Returns the bar under the mouse; -1 = none.
+/// What the bars need at this scale: as many rows, each with room for its name, text and bar.
+ImVec2 named_bars_need(const Theme& theme, std::size_t rows);
+
+/// Scrolls where the rows do not fit; on a screen for many people the bars fill the room. Returns
+/// the bar under the mouse; -1 = none.
 int draw_named_bars(const PanelContext& context, const NamedBarsSpec& spec,
                     const std::vector<NamedBar>& bars);
 

@@ -145,8 +145,8 @@ TEST(StageWork, TheCpuQuantizesThemInEachLayerFromElementsAsTheyAre) {
   result.effective.activations = engine::FileInput{.path = "x.npy", .tensor = ""};
   EXPECT_EQ(stage_work(result, Stage::Quantize), std::nullopt);
   EXPECT_EQ(unknown_work(result, Stage::Quantize),
-            "quantize has no place on the roofline: X came from a file, and a run does not record "
-            "the element type of a file, so the bytes that were read are not known");
+            "quantize is not on the roofline: X came from a file, and a run does not record the "
+            "element type that its file had then, so the bytes that were read are not known");
   EXPECT_EQ(unknown_work(result, Stage::Fprop), "");
   result.effective.products.passes = engine::StepPasses::Backward;  // does not read it
   EXPECT_NE(stage_work(result, Stage::Quantize), std::nullopt);
