@@ -31,6 +31,12 @@ struct CompareOptions {
 };
 
 engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {
+  // Its kind would be ignored: every recipe that is compared has one of its own.
+  if (options.request.given_field("recipe.scaling")) {
+    return invalid_argument(
+        "--recipe has no effect here: recipes to compare are named with --recipes, as in "
+        "--recipes fp8-block,nvfp4");
+  }
   engine::Result<engine::RunRequest> request =
       options.input.file.empty() ? options.request.resolve(options.worker.is_here())
                                  : options.input.request(options.request, options.worker.is_here());

@@ -1,6 +1,7 @@
 // `expertscope doctor`: is a captured graph faulty, why, and what fixes it; and `doctor fetch`,
 // another cuBLASLt to compare with.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,16 +88,27 @@ struct DoctorOptions {
 
 // ---- The report --------------------------------------------------------------------------------
 
-/// "14 subjects: 12 healthy, 2 with findings", and which these are.
+/// "14 subjects: 1 examined by experiments, 11 read by the rules alone: no likely finding; 2 with
+/// findings", and which these are. Only experiments can say that replays are right.
 std::string summary_of(const std::vector<profiling::DoctorReport>& reports) {
   const auto count = [&](Health health) { return std::ranges::count(reports, health, health_of); };
   std::string which;
-  std::string text = fmt::format("{} subjects: {} healthy", reports.size(), count(Health::Healthy));
+  const auto read = std::ranges::count_if(reports, [](const profiling::DoctorReport& one) {
+    return health_of(one) == Health::Healthy && one.experiments.empty();
+  });
+  const auto examined = count(Health::Healthy) - read;
+  std::vector<std::string> parts;
+  if (examined > 0) parts.push_back(fmt::format("{} examined by experiments", examined));
+  if (read > 0) parts.push_back(fmt::format("{} read by the rules alone", read));
+  std::string text = fmt::format("{} subjects: {}{}", reports.size(), fmt::join(parts, ", "),
+                                 parts.empty() ? "" : ": no likely finding");
+  const char* separator = parts.empty() ? "" : "; ";
   for (const auto& [health, words] :
        {std::pair{Health::Findings, "with findings"}, std::pair{Health::Hang, "that hang"},
         std::pair{Health::NotRun, "that could not be judged"}}) {
     if (count(health) == 0) continue;
-    text += fmt::format(", {} {}", count(health), words);
+    text += fmt::format("{}{} {}", separator, count(health), words);
+    separator = ", ";
     for (const profiling::DoctorReport& one : reports) {
       if (health_of(one) == health) which += "\n  " + one.snapshot.subject;
     }
@@ -126,7 +138,7 @@ int list_cases() {
   }
   print(
       "\nplain replays: what replays give while nothing else changes. Where they are right, the "
-      "fault shows only\nonce an input, a host value, the splits or the timing is another: the "
+      "fault shows only\nonce an input, a host value, the splits or the timing changes: the "
       "doctor's experiments change these.\n");
   return kHealthy;
 }

@@ -209,7 +209,7 @@ void WorkerSession::announce(const engine::RunRequest& request,
   change("shape.num_experts", request.shape.num_experts, run->shrunk.shape.num_experts);
   const std::string way_out =
       run->shrinks() ? fmt::format("with{} it takes {}", smaller, about(run->shrunk_seconds))
-                     : "its sizes come from files, or cannot become smaller";
+                     : run->shrunk_words();
   report_wait(fmt::format("this run {}; {}. Ctrl+C ends it", run->words(), way_out));
 }
 

@@ -2,6 +2,7 @@
 // there, the CPU reference takes its place.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "app/protocol/worker_link.h"
@@ -15,7 +16,11 @@ namespace app {
 std::vector<engine::Deviation> foreseen_changes(const engine::RunRequest& request,
                                                 const WorkerHello& hello);
 
-/// The request's backend is not available, and the CPU reference is.
-bool cpu_takes_its_place(const engine::RunRequest& request, const WorkerHello& hello);
+/// What a worker has for a backend; null = nothing.
+using OfferOf = std::function<const BackendOffer*(engine::GemmBackend)>;
+
+/// The request's backend needs a device and is not available, and the CPU reference is.
+bool cpu_replaces_device(const engine::RunRequest& request, const OfferOf& offers);
+bool cpu_replaces_device(const engine::RunRequest& request, const WorkerHello& hello);
 
 }  // namespace app

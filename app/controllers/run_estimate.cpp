@@ -28,7 +28,7 @@ constexpr RunCost kDeviceCost = {
     .flop_per_s = 50e12, .bytes_per_s = 1e12, .seconds_per_element = 1.4e-9, .seconds_around = 0.4};
 // Reference products beside the steps, in steps.
 constexpr double kReferenceSteps = 2.0;
-// A measurement of this long says as much about one of seconds as the guess does.
+// At this length, a measurement and the guess count equally.
 constexpr double kTooShortToTell_s = 0.05;
 
 constexpr int kFewestIterations = 3;
@@ -98,29 +98,39 @@ bool sizes_are_free(const engine::RunRequest& request) {
          !file(request.products.gradients) && !file(request.expert_layer.down_weights);
 }
 
-/// The next smaller request; the same if there is none.
-engine::RunRequest smaller(const engine::RunRequest& request, double factor) {
+/// As many iterations as take kShortRun_s, but not fewer than a run needs, nor more than it has.
+int fitting_iterations(const engine::RunRequest& request, const WorkRate& rate) {
+  const RunWork work = work_of(request);
+  const double step = step_seconds(work, rate);
+  const double around = rate.around_factor * cost_around(work, step, rate.cost);
+  const double most = request.launch.iterations;
+  const double fewest = std::min(most, static_cast<double>(kFewestIterations));
+  return static_cast<int>(
+      step > 0.0 ? std::clamp(std::floor((kShortRun_s - around) / step), fewest, most) : most);
+}
+
+/// The request with half of its rows or experts; unchanged with the reason if it has no fewer.
+ShrunkRun of_half_size(const engine::RunRequest& request) {
+  if (!sizes_are_free(request)) return {request, "no less: its sizes come from files"};
   engine::RunRequest next = request;
-  int& iterations = next.launch.iterations;
-  if (iterations > kFewestIterations) {
-    iterations = std::max(kFewestIterations, static_cast<int>(iterations * factor));
-    return next;
-  }
-  if (!sizes_are_free(request)) return next;
   next.shape.preset.clear();
-  const std::int64_t unit =
-      kFewestRowsPerExpert *
-      std::max(engine::is_expert_layer(next) ? next.expert_layer.top_k : 1, 1);
+  const int top_k = engine::is_expert_layer(next) ? std::max(next.expert_layer.top_k, 1) : 1;
+  const std::int64_t unit = kFewestRowsPerExpert * top_k;
   const auto halved = [&](std::int64_t rows) { return std::max(rows / 2 / unit * unit, unit); };
   if (next.shape.rows / 2 >= kFewestRowsPerExpert * next.shape.num_experts) {
     next.shape.rows = halved(next.shape.rows);
-  } else if (next.shape.num_experts / 2 >= std::max(kFewestExperts, next.expert_layer.top_k)) {
+  } else if (next.shape.num_experts / 2 >= std::max(kFewestExperts, top_k)) {
     next.shape.num_experts /= 2;
     next.shape.rows = halved(next.shape.rows);
+  } else if (top_k > kFewestExperts) {
+    return {request, fmt::format("no fewer with {} experts per token", top_k)};
   } else {
-    return request;
+    return {request, fmt::format("no less with n {} and k {}", next.shape.n, next.shape.k)};
   }
-  return engine::validate(next).ok() ? next : request;
+  if (const engine::Status valid = engine::validate(next); !valid.ok()) {
+    return {request, fmt::format("no less: {}", valid.error().message)};
+  }
+  return {std::move(next), {}};
 }
 
 }  // namespace
@@ -170,14 +180,16 @@ double estimated_seconds(const engine::RunRequest& request, const WorkRate& rate
   return step * request.launch.iterations + rate.around_factor * cost_around(work, step, rate.cost);
 }
 
-engine::RunRequest shrunk_to_fit(engine::RunRequest request, const WorkRate& rate) {
-  // Each turn at least halves a size, or is the last.
+ShrunkRun shrunk_to_fit(engine::RunRequest request, const WorkRate& rate) {
+  // Each turn halves the rows or the experts, or is the last.
   while (true) {
-    const double seconds = estimated_seconds(request, rate);
-    if (seconds <= kShortRun_s) return request;
-    engine::RunRequest next = smaller(request, kShortRun_s / seconds);
-    if (next == request) return request;
-    request = std::move(next);
+    request.launch.iterations = fitting_iterations(request, rate);
+    constexpr double kRounding = 1 + 1e-9;
+    if (estimated_seconds(request, rate) <= kRounding * kShortRun_s)
+      return {std::move(request), {}};
+    ShrunkRun half = of_half_size(request);
+    if (!half.limit.empty()) return half;
+    request = std::move(half.request);
   }
 }
 
@@ -190,25 +202,22 @@ std::string about(double seconds) {
 }
 
 std::optional<LongRun> long_run(
-    const engine::RunRequest& requested,
-    const std::function<const BackendOffer*(engine::GemmBackend)>& offers,
+    const engine::RunRequest& requested, const OfferOf& offers,
     const std::vector<std::shared_ptr<const profiling::RecordedRun>>& runs) {
   // What the worker will run: without a device, a recorded request for one runs on its CPU.
   engine::RunRequest request = requested;
-  const BackendOffer* offer = offers(request.backend);
-  if (offer == nullptr || !offer->available) {
-    request.backend = engine::GemmBackend::CpuReference;
-    offer = offers(request.backend);
-  }
-  if (offer == nullptr) return std::nullopt;
+  if (cpu_replaces_device(request, offers)) request.backend = engine::GemmBackend::CpuReference;
+  const BackendOffer* const offer = offers(request.backend);
+  if (offer == nullptr || !offer->available) return std::nullopt;
   const WorkRate rate = work_rate(runs, request.backend, offer->device.name);
   const double seconds = estimated_seconds(request, rate);
   if (seconds <= kLongRun_s) return std::nullopt;
-  engine::RunRequest shrunk = shrunk_to_fit(request, rate);
-  const double shrunk_seconds = estimated_seconds(shrunk, rate);
-  shrunk.backend = requested.backend;
+  ShrunkRun shrunk = shrunk_to_fit(request, rate);
+  const double shrunk_seconds = estimated_seconds(shrunk.request, rate);
+  shrunk.request.backend = requested.backend;
   return LongRun{.request = requested,
-                 .shrunk = std::move(shrunk),
+                 .shrunk = std::move(shrunk.request),
+                 .limit = std::move(shrunk.limit),
                  .seconds = seconds,
                  .shrunk_seconds = shrunk_seconds,
                  .step_seconds = step_seconds(work_of(request), rate),
@@ -224,9 +233,7 @@ std::string LongRun::shrunk_words() const {
   return fmt::format("{} experts, {} rows, {} iterations: {}{}", shape.num_experts,
                      engine::count_text(static_cast<std::uint64_t>(shape.rows)),
                      shrunk.launch.iterations, about(shrunk_seconds),
-                     shrunk_seconds > kShortRun_s
-                         ? fmt::format(", no less with n {} and k {}", shape.n, shape.k)
-                         : "");
+                     limit.empty() ? limit : ", " + limit);
 }
 
 }  // namespace app

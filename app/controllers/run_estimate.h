@@ -2,13 +2,12 @@
 // and a smaller request that takes a few seconds. No I/O: the splits are taken to be equal.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/protocol/worker_link.h"
+#include "app/controllers/foreseen_changes.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
 
@@ -46,11 +45,16 @@ inline constexpr double kLongRun_s = 60.0;
 /// What shrinking aims at.
 inline constexpr double kShortRun_s = 10.0;
 
+struct ShrunkRun {
+  engine::RunRequest request;
+  std::string limit;  // "no less with n 512 and k 512"; empty where it takes kShortRun_s or less
+};
+
 /// The request with fewer iterations, then fewer rows and, where the weights are most of the work,
 /// fewer experts, so that it takes kShortRun_s, or as little as that can reach: n and k, and the
 /// experts of a token, are what the request is about, and stay. Operands and routing from files
 /// keep their sizes.
-engine::RunRequest shrunk_to_fit(engine::RunRequest request, const WorkRate& rate);
+ShrunkRun shrunk_to_fit(engine::RunRequest request, const WorkRate& rate);
 
 /// "about 2 h", "about 90 s"
 std::string about(double seconds);
@@ -59,6 +63,7 @@ std::string about(double seconds);
 struct LongRun {
   engine::RunRequest request;
   engine::RunRequest shrunk;
+  std::string limit;  // why it is no short run, see ShrunkRun
   double seconds = 0.0;
   double shrunk_seconds = 0.0;
   double step_seconds = 0.0;  // of the request: that long it can be silent
@@ -72,10 +77,9 @@ struct LongRun {
   bool shrinks() const { return shrunk_seconds < 0.5 * seconds; }
 };
 /// None: it is no long run, or no worker can tell. A worker without the request's device runs it on
-/// its CPU. `offers`: what its worker has for a backend; null = nothing.
+/// its CPU.
 std::optional<LongRun> long_run(
-    const engine::RunRequest& request,
-    const std::function<const BackendOffer*(engine::GemmBackend)>& offers,
+    const engine::RunRequest& request, const OfferOf& offers,
     const std::vector<std::shared_ptr<const profiling::RecordedRun>>& runs);
 enum class LongRunAnswer { Run, Shrink, Drop };
 

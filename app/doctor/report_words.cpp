@@ -255,7 +255,7 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
     std::vector<profiling::NodeRef> nodes;
     for (const profiling::MovedMemory& moved : experiment.moved) nodes.push_back(moved.node);
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    parts.push_back("moved memory of " + listed(snapshot, nodes));
+    parts.push_back(listed(snapshot, nodes) + " in other memory");
   }
   for (const profiling::FilledMemory& filled : experiment.filled) {
     parts.push_back(fmt::format("{} filled with {:#04x}", filled.owner, filled.value));

@@ -15,7 +15,8 @@ namespace app {
 /// several. A node that is not in the snapshot is "node 4".
 std::string node_title(const profiling::Snapshot& snapshot, profiling::NodeRef node);
 
-/// "eager, three times", "replayed", "fprop, layer 1 moved", "workspaces filled with 0xff", ...
+/// "eager, three times", "replayed", "fprop, layer 1 in other memory", "workspaces filled with
+/// 0xff", ...
 std::string experiment_title(const profiling::Snapshot& snapshot,
                              const profiling::Experiment& experiment);
 

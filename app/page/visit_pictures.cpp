@@ -249,7 +249,7 @@ MemoryPicture memory_picture(const Subject& subject) {
   const profiling::Snapshot& snapshot = subject.report.snapshot;
   const GraphSnapshot& graph = subject.snapshot();
   const auto nodes = static_cast<double>(graph.nodes.size());
-  MemoryMap map = map_memory(snapshot, graph);
+  MemoryMap map = map_memory(snapshot, subject.graph, subject.report.findings);
   std::erase_if(map.rows, [](const MemoryRow& row) { return row.cells.empty(); });
   if (map.rows.empty()) return {};
   const auto memory_of = [&](const MemoryRow& row) -> const engine::Allocation& {

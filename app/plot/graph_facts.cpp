@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -181,8 +182,43 @@ bool may_clash(const Touch& a, const Touch& b, engine::AllocationRole role) {
   return (a.writes() || b.writes()) && overlap(a, b);
 }
 
+MemoryCell* find_cell(MemoryRow& row, int node) {
+  const auto found = std::ranges::lower_bound(row.cells, node, {}, &MemoryCell::node);
+  return found == row.cells.end() || found->node != node ? nullptr : &*found;
+}
+
+/// Nodes that a finding names as accesses to one allocation in no order, by that allocation.
+using MissingOrders = std::multimap<int, std::pair<int, int>>;
+
+MissingOrders missing_orders(const profiling::Snapshot& snapshot, int graph,
+                             std::span<const profiling::Finding> findings) {
+  MissingOrders missing;
+  std::optional<profiling::AllocationIndex> index;
+  for (const profiling::Finding& finding : findings) {
+    if (finding.missing_order.empty() || finding.confidence == profiling::Confidence::Disproved) {
+      continue;
+    }
+    if (!index) index.emplace(snapshot, snapshot.graphs[at(graph)]);
+    std::map<int, std::set<int>> nodes;
+    for (const profiling::Access& access : finding.accesses) {
+      if (access.node.graph != graph) continue;
+      const int allocation = index->find(access.word);
+      if (allocation >= 0) nodes[allocation].insert(access.node.node);
+    }
+    for (const auto& [allocation, all] : nodes) {
+      for (auto first = all.begin(); first != all.end(); ++first) {
+        for (auto second = std::next(first); second != all.end(); ++second) {
+          missing.emplace(allocation, std::pair(*first, *second));
+        }
+      }
+    }
+  }
+  return missing;
+}
+
+/// `missing`: pairs of nodes that a finding names.
 MemoryRow row_of(int allocation, engine::AllocationRole role, const std::vector<Touch>& touches,
-                 const profiling::Reachability& order) {
+                 const MissingOrders& missing, const profiling::Reachability& order) {
   MemoryRow row{.allocation = allocation, .cells = {}, .red = false};
   std::vector<std::size_t> cell_of;
   for (const Touch& touch : touches) {
@@ -202,6 +238,16 @@ MemoryRow row_of(int allocation, engine::AllocationRole role, const std::vector<
       row.cells[cell_of[k]].unordered_with = touches[i].node;
       row.red = true;
     }
+  }
+  const auto [first, last] = missing.equal_range(allocation);
+  for (auto one = first; one != last; ++one) {
+    const auto& [a, b] = one->second;
+    MemoryCell* const of_a = find_cell(row, a);
+    MemoryCell* const of_b = find_cell(row, b);
+    if (of_a == nullptr || of_b == nullptr || order.ordered(a, b)) continue;
+    of_a->unordered_with = b;
+    of_b->unordered_with = a;
+    row.red = true;
   }
   return row;
 }
@@ -239,7 +285,9 @@ GraphLayout lay_out(const profiling::GraphSnapshot& graph) {
   return layout;
 }
 
-MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::GraphSnapshot& graph) {
+MemoryMap map_memory(const profiling::Snapshot& snapshot, int index,
+                     std::span<const profiling::Finding> findings) {
+  const profiling::GraphSnapshot& graph = snapshot.graphs[at(index)];
   MemoryMap map;
   map.touches = profiling::find_touches(snapshot, graph);
   std::map<int, std::vector<Touch>> by_allocation;
@@ -247,11 +295,12 @@ MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::Graph
     if (touch.allocation >= 0) by_allocation[touch.allocation].push_back(touch);
   }
   const profiling::Reachability order(graph);
+  const MissingOrders missing = missing_orders(snapshot, index, findings);
   for (std::size_t i = 0; i < snapshot.ledger.size(); ++i) {
     const auto touched = by_allocation.find(static_cast<int>(i));
-    map.rows.push_back(
-        row_of(static_cast<int>(i), snapshot.ledger[i].role,
-               touched == by_allocation.end() ? std::vector<Touch>() : touched->second, order));
+    map.rows.push_back(row_of(
+        static_cast<int>(i), snapshot.ledger[i].role,
+        touched == by_allocation.end() ? std::vector<Touch>() : touched->second, missing, order));
     if (map.rows.back().red) ++map.clashes;
   }
   const auto rank = [&snapshot](const MemoryRow& row) {

@@ -3,9 +3,11 @@
 // thousands still fills the view; the memory map; durations. No ImGui.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "profiling/hazards/model/finding.h"
 #include "profiling/hazards/model/snapshot.h"
 #include "profiling/hazards/snapshot/accesses.h"
 
@@ -56,8 +58,11 @@ struct MemoryMap {
 };
 
 /// Scratch and counters clash as a whole. In other memory, whose parts belong to different experts,
-/// two touches clash when one is known to write and their ranges overlap.
-MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::GraphSnapshot& graph);
+/// two touches clash when one is known to write and their ranges overlap; and where a finding that
+/// is not disproved names both as accesses whose order is missing, which no argument byte shows if
+/// both are kernels. `graph`: an index into the snapshot's.
+MemoryMap map_memory(const profiling::Snapshot& snapshot, int graph,
+                     std::span<const profiling::Finding> findings);
 
 /// The operand that each node prepares for the products, "X", "W" or "dY", by the quantized memory
 /// whose addresses it holds; empty = none, or not known.

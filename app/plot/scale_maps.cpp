@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/model/counted.h"
 #include "profiling/document/columns.h"
 #include "profiling/document/quantity.h"
 
@@ -42,10 +43,10 @@ std::string map_value_text(MapLayer layer, double value) {
 
 std::string summary_text(const engine::ScaleSummary& summary) {
   if (summary.scales == 0) return "";
-  return fmt::format("mean {}, std dev {:.2f}, {} distinct, {} blocks saturated, {} underflowed",
+  return fmt::format("mean {}, std dev {:.2f}, {} distinct, {} saturated, {} underflowed",
                      profiling::power_text(summary.mean, 2), summary.deviation,
                      profiling::count_text(summary.distinct),
-                     profiling::count_text(summary.saturated),
+                     engine::counted(summary.saturated, "block"),
                      profiling::count_text(summary.underflowed));
 }
 

@@ -148,9 +148,10 @@ Table comparison_table(const RecordedComparison& recorded,
                  "elements that are or became infinite or NaN"),
       column("median_block_snr_db", Measure::Decibels, "typical", kTypicalError),
       for_files("max_relative_error", Measure::Number),
-      column("max_ulp", Measure::Count, "misrounded",
-             "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every "
-             "code is the nearest one",
+      column("max_ulp", Measure::Count, "max. steps off",
+             "Largest distance of a code from the nearest value, in steps of the format's own "
+             "grid: 0 = every code is the nearest one. A saturated element counts with its "
+             "distance from the format's largest value",
              ColumnUse::WideViews),
       saturated_column(),
       underflowed_column(),
@@ -324,24 +325,21 @@ Table series_summary_table(const RecordedComparison& recorded) {
           .columns = std::move(columns),
           .rows = [&recorded](const RowSink& sink) {
             for (const QuantizationReport& report : recorded.comparison.reports) {
-              std::uint64_t saturated = 0;
-              std::uint64_t underflowed = 0;
               std::optional<std::size_t> worst;
               for (std::size_t e = 0; e < report.experts.size(); ++e) {
-                saturated += report.experts[e].saturated;
-                underflowed += report.experts[e].underflowed;
                 const double snr = report.experts[e].snr_db;
                 if (!std::isnan(snr) && (!worst || snr < report.experts[*worst].snr_db)) worst = e;
               }
               Row row{.cells = cells_of(report.step, engine::recipe_name(report.recipe, false))};
               if (worst) {
-                Cell snr = known(snr_of(report.experts[*worst]));
-                snr.left_out = report.experts[*worst].left_out();
-                add_cells(row.cells, *worst, std::move(snr));
+                const auto& expert = report.experts[*worst];
+                Cell snr = known(snr_of(expert));
+                snr.left_out = expert.left_out();
+                add_cells(row.cells, *worst, std::move(snr), alarming(expert.saturated),
+                          expert.underflowed);
               } else {
-                row.cells.resize(row.cells.size() + 2);
+                row.cells.resize(row.cells.size() + 4);
               }
-              add_cells(row.cells, alarming(saturated), underflowed);
               sink(row);
             }
           }};

@@ -84,7 +84,7 @@ Table runs_table(std::vector<NamedRun> runs);
 /// One row per step, recipe and expert of a comparison over steps; `recipe` is its number in the
 /// request, -1 = all.
 Table series_table(const RecordedComparison& recorded, int recipe = -1);
-/// One row per step and recipe of it: the worst expert, and losses over all experts.
+/// One row per step and recipe of it: the worst expert, with its losses.
 Table series_summary_table(const RecordedComparison& recorded);
 
 /// What OperandStatistics::median_block_snr_db says, for people.

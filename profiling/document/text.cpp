@@ -27,6 +27,8 @@ class TextRenderer {
     std::string lines = wrapped(fact.text, kLabel, layout_.width);
     std::string label;
     pad(label, fact.label, kLabel, false);
+    // A longer label would run into its text.
+    if (!label.ends_with(' ')) label += ' ';
     text_ += lines.replace(0, kLabel, label);
   }
   void operator()(const Heading& heading) { paragraph(heading.text); }

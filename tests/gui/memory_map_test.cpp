@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <variant>
@@ -34,7 +35,9 @@ Snapshot two_memsets(engine::AllocationRole role, std::uint64_t offset, bool ord
   return snapshot;
 }
 
-MemoryMap map_of(const Snapshot& snapshot) { return map_memory(snapshot, snapshot.graphs.front()); }
+MemoryMap map_of(const Snapshot& snapshot, const std::vector<profiling::Finding>& findings = {}) {
+  return map_memory(snapshot, 0, findings);
+}
 
 TEST(MemoryMap, OrderedNodesDoNotClash) {
   EXPECT_EQ(map_of(two_memsets(engine::AllocationRole::Output, 0, true)).clashes, 0);
@@ -120,6 +123,39 @@ Snapshot kernels_of(const std::vector<engine::Allocation>& memory,
     snapshot.graphs[0].nodes.push_back(one.graphs[0].nodes[0]);
   }
   return snapshot;
+}
+
+/// Argument bytes do not tell which of two kernels writes: that one of them does, and that nothing
+/// orders them, is what the finding knows.
+TEST(MemoryMap, WhatAFindingNamesWithoutAnOrderClashes) {
+  Snapshot snapshot = kernels_of({{.role = engine::AllocationRole::Quantized, .owner = "X"},
+                                  {.role = engine::AllocationRole::Input, .owner = "weights"}},
+                                 {{engine::Stage::Fprop, {0, 1}},
+                                  {engine::Stage::Fprop, {1}},
+                                  {engine::Stage::Fprop, {0, 1}}});
+  EXPECT_EQ(map_of(snapshot).clashes, 0);
+  profiling::Finding finding{
+      .rule = "unordered-access",
+      .confidence = profiling::Confidence::Proved,
+      .accesses = {{.node = {0, 0}, .word = kAddress}, {.node = {0, 2}, .word = kAddress}},
+      .missing_order = "no path between node 0 and node 2"};
+  const MemoryMap map = map_of(snapshot, {finding});
+  EXPECT_EQ(map.clashes, 1);
+  const auto red = std::ranges::find(map.rows, true, &MemoryRow::red);
+  ASSERT_NE(red, map.rows.end());
+  EXPECT_EQ(red->allocation, 0);
+  ASSERT_EQ(red->cells.size(), 2U);
+  EXPECT_EQ(red->cells[0].unordered_with, 2);
+  EXPECT_EQ(red->cells[1].unordered_with, 0);
+  EXPECT_EQ(map_memory(snapshot, 0, {}).clashes, 0);
+  finding.accesses[1].node.graph = 1;  // a race with another graph is none in this one
+  EXPECT_EQ(map_of(snapshot, {finding}).clashes, 0);
+  finding.accesses[1].node.graph = 0;
+  finding.confidence = profiling::Confidence::Disproved;
+  EXPECT_EQ(map_of(snapshot, {finding}).clashes, 0);
+  finding.confidence = profiling::Confidence::Likely;
+  snapshot.graphs[0].edges = {{.from = 0, .to = 1}, {.from = 1, .to = 2}};
+  EXPECT_EQ(map_of(snapshot, {finding}).clashes, 0) << "an order is there";
 }
 
 TEST(PointerArrays, AreFoundWithTheNodesThatFillThem) {

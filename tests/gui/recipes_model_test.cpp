@@ -122,7 +122,7 @@ TEST_F(RecipesModelTest, WhereAllIsLostNothingIsCalledRight) {
   report.max_relative_error = std::numeric_limits<double>::quiet_NaN();
   report.max_ulp = 0;
   model_.set(std::make_shared<const profiling::RecordedComparison>(recorded), false, theme_);
-  EXPECT_EQ(at(model_.table(), 0, "misrounded").text, "–");
+  EXPECT_EQ(at(model_.table(), 0, "max. steps off").text, "–");
   EXPECT_EQ(at(model_.table(), 0, "lost").key, 999.0);
   EXPECT_THAT(model_.table().rows[0].tooltip, HasSubstr("largest relative error n/a"));
 }
@@ -301,7 +301,7 @@ TEST_F(RecipesModelTest, CsvKeepsFullNumbersAndTextWholeNames) {
       << "the order on screen";
   EXPECT_LT(csv.find(",1000,30,"), csv.find(",1000,20,"));
   const std::string text = model_.table().text({});
-  EXPECT_THAT(text, HasSubstr("recipe\tSNR\tSNR lost\ttypical\tmisrounded\t"));
+  EXPECT_THAT(text, HasSubstr("recipe\tSNR\tSNR lost\ttypical\tmax. steps off\t"));
   EXPECT_THAT(text, HasSubstr("\nFP8 block, power-of-two scales\t30.0 dB\tn/a\t35.0 dB\t"));
 }
 

@@ -64,6 +64,7 @@ class GraphsPanel : public PagePanel {
   MemoryView memory_;
   // Ids of the nodes that were chosen in the table of replays and in the graph; 0 = none.
   std::uint64_t node_in_table_ = 0;
+  std::shared_ptr<const profiling::RecordedRun> shared_run_;  // whose nodes these are
   std::uint64_t node_in_graph_ = 0;
   CardBoard topology_board_;
   CardBoard memory_board_;
@@ -209,9 +210,14 @@ void GraphsPanel::draw_replays(const PanelContext& context, const Area& area) {
 /// A node is chosen once, whichever view it was chosen in: the newer choice counts for both.
 void GraphsPanel::share_node(const PanelContext& context) {
   if (context.view.run == nullptr || scene_.run() != context.view.run) return;
-  if (replays_.chosen_node() != node_in_table_) {
+  // What was chosen in the graph waits for the table of this run: another run's has other nodes.
+  if (!replays_.shows(*context.view.run)) return;
+  const bool other_table = std::exchange(shared_run_, context.view.run) != context.view.run;
+  const bool in_graph = scene_.node_id() != node_in_graph_;
+  // In another run's table the same row is another node, which nobody has chosen.
+  if (replays_.chosen_node() != node_in_table_ && !(other_table && in_graph)) {
     scene_.choose_node_by_id(replays_.chosen_node());
-  } else if (scene_.node_id() != node_in_graph_) {
+  } else if (in_graph) {
     replays_.choose_node(scene_.node_id());
   }
   node_in_table_ = replays_.chosen_node();

@@ -146,7 +146,9 @@ std::vector<int> GraphScene::suspicions() const {
 void GraphScene::start_facts() {
   task_.start([report = report_, run = run_, index = static_cast<std::size_t>(graph_)] {
     const profiling::GraphSnapshot& graph = report->snapshot.graphs[index];
-    GraphFacts facts{.layout = lay_out(graph), .memory = map_memory(report->snapshot, graph)};
+    GraphFacts facts{
+        .layout = lay_out(graph),
+        .memory = map_memory(report->snapshot, static_cast<int>(index), report->findings)};
     facts.arrays = pointer_arrays(report->snapshot, graph, facts.memory);
     facts.operands = operands_of(report->snapshot, graph, facts.memory);
     facts.labels = node_labels(report->snapshot.step, graph, facts.operands);

@@ -13,6 +13,7 @@
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/plot/pointer_arrays.h"
+#include "engine/model/counted.h"
 #include "profiling/document/columns.h"
 #include "profiling/hazards/model/names.h"
 
@@ -43,6 +44,13 @@ std::string named_bytes(const GraphScene& scene, int allocation) {
 
 const engine::Allocation& memory_of(const GraphScene& scene, const MemoryRow& row) {
   return scene.report()->snapshot.ledger[static_cast<std::size_t>(row.allocation)];
+}
+
+/// What is red for no node may be unordered all the same: arguments do not tell who writes.
+std::string note_of(std::size_t allocations, int unordered) {
+  return fmt::format("{}, {}", engine::counted(allocations, "allocation"),
+                     unordered == 0 ? std::string("none known to be unordered")
+                                    : fmt::format("{} unordered", unordered));
 }
 
 std::string owner_of(const engine::Allocation& memory) {
@@ -88,7 +96,8 @@ void MemoryView::draw_header(const PanelContext& context, const GraphScene& scen
   const int clashes = scene.facts()->memory.clashes;
   controls::checkbox(context, "memory.only_red", "only unordered", only_red_,
                      {.enabled = clashes > 0 || only_red_,
-                      .reason = "All pairs of nodes that may touch the same memory are ordered",
+                      .reason = "Neither addresses nor findings show memory that two nodes without "
+                                "an order may spoil for each other",
                       .tooltip = "Only memory that two nodes may touch at the same time"});
 }
 
@@ -366,14 +375,14 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
       .question =
           "Which node holds addresses of which memory, and may two of them touch the "
           "same memory at the same time?",
-      .note = complete ? fmt::format("{} allocations, {} unordered", plot::count_text(rows_.size()),
-                                     scene.facts()->memory.clashes)
-                       : "",
+      .note = complete ? note_of(rows_.size(), scene.facts()->memory.clashes) : "",
       .measured =
           "Words of the nodes' argument bytes that lie in an allocation of the worker's "
           "ledger. Solid: written for certain (memset, copy). Red: scratch or counters of "
-          "two nodes, or overlapping ranges one of which is written, without a path of full "
-          "edges between the two. Argument bytes do not tell reads from writes, and what is in a "
+          "two nodes, overlapping ranges one of which is written, or accesses that a finding "
+          "names, "
+          "without a path of full edges between the two. Argument bytes do not tell reads from "
+          "writes, and what is in a "
           "pointer array is not among them. Sizes are what is allocated, with room for any splits.",
       .list = [this, &scene] { return list(scene); },
       .header_widgets = widgets,

@@ -17,6 +17,10 @@ namespace app {
 
 bool ReplaysView::tick() { return model_.take() || pulse_.due(model_.deriving()); }
 
+bool ReplaysView::shows(const profiling::RecordedRun& run) const {
+  return has_run_ && model_.ready() && &model_.run() == &run;
+}
+
 std::uint64_t ReplaysView::chosen_node() const {
   if (!has_run_ || !model_.ready() || !model_.has_graph()) return 0;
   const std::vector<profiling::GraphNode>& nodes = model_.run().activity.nodes;

@@ -17,6 +17,8 @@ class ReplaysView {
   bool tick();
   /// Draws at the cursor, using the whole of `size`.
   void draw(const PanelContext& context, ImVec2 size);
+  /// Whether the table of nodes is of this run: it follows where it is drawn, and takes its time.
+  bool shows(const profiling::RecordedRun& run) const;
   /// Id of the graph node that is chosen in the table of nodes, as in GraphNode; 0 = none.
   std::uint64_t chosen_node() const;
   /// Chooses that node; none if the run on screen has no such.

@@ -322,7 +322,7 @@ void ControlRail::draw_changes(const char* whose, const std::vector<engine::Devi
 }
 
 void ControlRail::draw_use_cpu(engine::RunRequest& request) {
-  if (!cpu_takes_its_place(request, *context_->view.hello)) return;
+  if (!cpu_replaces_device(request, *context_->view.hello)) return;
   if (controls::button(*context_, "run.use_cpu", "Use the CPU reference",
                        {.tooltip = "Sets Backend: recipes and other settings that only this "
                                    "backend has can then be chosen. Ctrl+Z undoes it",

@@ -153,7 +153,7 @@ Finding overlapping_finding(const RuleContext& context, int index, const std::ve
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "Plain replays, launched as the program does, are compared with eager launches; then the "
-      "graph that is launched last gets memory of its own.";
+      "graph that is launched last gets separate memory.";
   freshen(shared, {graphs.back()}, finding.proof.cures);
   return finding;
 }

@@ -30,7 +30,7 @@ engine::RunRequest graph_on(GemmBackend backend) {
 
 TEST(ForeseenChanges, WithoutTheDeviceTheCpuTakesItsPlaceForTheWorkersReason) {
   const engine::RunRequest request = graph_on(GemmBackend::CublasLtPerExpert);
-  EXPECT_TRUE(cpu_takes_its_place(request, with_gpu(false)));
+  EXPECT_TRUE(cpu_replaces_device(request, with_gpu(false)));
   std::vector<engine::Deviation> changes = foreseen_changes(request, with_gpu(false));
   ASSERT_GE(changes.size(), 2U);
   EXPECT_EQ(changes[0].field, "backend");
@@ -40,13 +40,13 @@ TEST(ForeseenChanges, WithoutTheDeviceTheCpuTakesItsPlaceForTheWorkersReason) {
 
 TEST(ForeseenChanges, OfADeviceThatIsThereOnlyTheRunKnows) {
   const engine::RunRequest request = graph_on(GemmBackend::CublasLtGrouped);
-  EXPECT_FALSE(cpu_takes_its_place(request, with_gpu(true)));
+  EXPECT_FALSE(cpu_replaces_device(request, with_gpu(true)));
   EXPECT_THAT(foreseen_changes(request, with_gpu(true)), IsEmpty());
 }
 
 TEST(ForeseenChanges, OnceTheCpuIsChosenTheRestIsStillSaid) {
   const engine::RunRequest request = graph_on(GemmBackend::CpuReference);
-  EXPECT_FALSE(cpu_takes_its_place(request, with_gpu(false)));
+  EXPECT_FALSE(cpu_replaces_device(request, with_gpu(false)));
   const std::vector<engine::Deviation> changes = foreseen_changes(request, with_gpu(false));
   ASSERT_FALSE(changes.empty());
   EXPECT_EQ(changes[0].field, "launch");

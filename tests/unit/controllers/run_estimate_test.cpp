@@ -114,6 +114,15 @@ TEST(RunEstimate, SmallRunsForetellLargeOnesWithinHalf) {
   within_half(estimated_seconds(request_of(all[1]), slower) / 2, all[1], "from a slow one");
 }
 
+/// What is said of a request that was shrunk: what it became, and why not less.
+std::string said_of(const ShrunkRun& shrunk, const WorkRate& rate) {
+  LongRun run;
+  run.shrunk = shrunk.request;
+  run.limit = shrunk.limit;
+  run.shrunk_seconds = estimated_seconds(shrunk.request, rate);
+  return run.shrunk_words();
+}
+
 TEST(RunEstimate, ShrinkingReachesTheAimWithFewerExpertsOrSaysWhyNot) {
   const WorkRate rate = work_rate({}, engine::GemmBackend::CpuReference, "this");
   engine::RunRequest layer = request_of(16384);
@@ -121,20 +130,42 @@ TEST(RunEstimate, ShrinkingReachesTheAimWithFewerExpertsOrSaysWhyNot) {
   layer.products.passes = engine::StepPasses::ForwardBackward;
   layer.shape.n = 28672;
   layer.shape.k = 4096;
-  const engine::RunRequest two = shrunk_to_fit(layer, rate);
+  const ShrunkRun of_two = shrunk_to_fit(layer, rate);
+  const engine::RunRequest& two = of_two.request;
   EXPECT_EQ(two.shape.num_experts, 2);
   EXPECT_LE(estimated_seconds(two, rate), 1.5 * kShortRun_s);
   // Each token goes to 8 different ones: fewer there cannot be.
   layer.expert_layer.top_k = 8;
-  const engine::RunRequest eight = shrunk_to_fit(layer, rate);
-  EXPECT_EQ(eight.shape.num_experts, 8);
-  LongRun run;
-  run.shrunk = eight;
-  run.shrunk_seconds = estimated_seconds(eight, rate);
-  EXPECT_GT(run.shrunk_seconds, kShortRun_s);
-  EXPECT_THAT(run.shrunk_words(), ::testing::HasSubstr("s, no less with n 28672 and k 4096"));
-  run.shrunk_seconds = 9;
-  EXPECT_THAT(run.shrunk_words(), ::testing::EndsWith("3 iterations: about 9 s"));
+  const ShrunkRun eight = shrunk_to_fit(layer, rate);
+  EXPECT_EQ(eight.request.shape.num_experts, 8);
+  EXPECT_GT(estimated_seconds(eight.request, rate), kShortRun_s);
+  EXPECT_THAT(said_of(eight, rate), ::testing::EndsWith(" s, no fewer with 8 experts per token"));
+  layer.expert_layer.top_k = 1;
+  layer.shape.n *= 2;
+  const ShrunkRun wide = shrunk_to_fit(layer, rate);
+  EXPECT_EQ(wide.request.shape.num_experts, 2);
+  EXPECT_THAT(said_of(wide, rate), ::testing::EndsWith(" s, no less with n 57344 and k 4096"));
+  // A linear step has no experts of a token.
+  layer.step = engine::StepKind::Linear;
+  layer.expert_layer.top_k = 8;
+  EXPECT_EQ(shrunk_to_fit(layer, rate).request.shape.num_experts, 2);
+}
+
+/// As many as fit, not the fewest: a run of many short steps keeps what it can.
+TEST(RunEstimate, IterationsAreAsManyAsFit) {
+  const engine::RunRequest measured_one = request_of(1024);
+  const WorkRate rate =
+      work_rate({measured(measured_one, 0.01, "this")}, measured_one.backend, "this");
+  engine::RunRequest request = measured_one;
+  request.launch.iterations = engine::kMaxIterations;
+  const ShrunkRun shrunk = shrunk_to_fit(request, rate);
+  EXPECT_EQ(shrunk.limit, "");
+  EXPECT_EQ(shrunk.request.shape, request.shape);
+  EXPECT_LE(estimated_seconds(shrunk.request, rate), kShortRun_s * 1.001);
+  engine::RunRequest one_more = shrunk.request;
+  ++one_more.launch.iterations;
+  EXPECT_GT(estimated_seconds(one_more, rate), kShortRun_s);
+  EXPECT_THAT(said_of(shrunk, rate), ::testing::EndsWith(" s"));
 }
 
 TEST(RunEstimate, MeasuredCeilingsAreNotPassed) {
@@ -154,15 +185,16 @@ TEST(RunEstimate, AnOrdinaryRunIsNotAskedAboutAndALongOneShrinks) {
   layer.shape.k = 7168;
   layer.launch.iterations = 100;
   EXPECT_GT(estimated_seconds(layer, rate), kLongRun_s);
-  const engine::RunRequest shrunk = shrunk_to_fit(layer, rate);
+  const engine::RunRequest shrunk = shrunk_to_fit(layer, rate).request;
   EXPECT_LE(estimated_seconds(shrunk, rate), kShortRun_s);
   EXPECT_TRUE(engine::validate(shrunk).ok());
   EXPECT_EQ(shrunk.shape.n, 7168);
   // Sizes of a file stay; only iterations go.
   layer.activations = engine::FileInput{"x.npy", {}};
-  const engine::RunRequest kept = shrunk_to_fit(layer, rate);
-  EXPECT_EQ(kept.shape, layer.shape);
-  EXPECT_LT(kept.launch.iterations, layer.launch.iterations);
+  const ShrunkRun kept = shrunk_to_fit(layer, rate);
+  EXPECT_EQ(kept.request.shape, layer.shape);
+  EXPECT_LT(kept.request.launch.iterations, layer.launch.iterations);
+  EXPECT_THAT(said_of(kept, rate), ::testing::EndsWith(", no less: its sizes come from files"));
 }
 
 TEST(RunEstimate, ALongRunSaysHowLongAndWhatItWouldBe) {

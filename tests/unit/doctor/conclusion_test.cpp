@@ -87,7 +87,7 @@ TEST(ExperimentTitle, SaysWhatIsChanged) {
   experiment.moved = {testing::moved(0), testing::moved(1)};
   experiment.poisoned_workspaces = 0xFF;
   EXPECT_EQ(experiment_title(step, experiment),
-            "moved memory of fprop, layer 0 and fprop, layer 1; workspaces filled with 0xff");
+            "fprop, layer 0 and fprop, layer 1 in other memory; workspaces filled with 0xff");
   experiment = {};
   experiment.graph = false;
   experiment.replays = 3;
