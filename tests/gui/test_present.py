@@ -188,8 +188,9 @@ def test_the_layers_picture_is_seen_whole(layer):
         return len(boxes) > 10 and all(c["visible"] for c in boxes)
     current = window.wait("every box", whole)
     assert scale <= current["text_scale"] < 1.5 * scale
+    # A few bars need little: they and their text get larger than usual.
     window.key("Right")
-    window.wait("large text", lambda m: m["text_scale"] == pytest.approx(1.5 * scale))
+    window.wait("large text", lambda m: m["text_scale"] > 1.6 * scale)
 
 
 def test_the_user_chooses_cards(layer):

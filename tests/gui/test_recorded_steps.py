@@ -106,7 +106,8 @@ LAYER = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h
 
 
 def test_visits_that_were_throttled_do_not_make_a_step_slow(open_window):
-    """Step 4 of this run took 11.29 ms while throttled and 11.21 ms when not; step 9 more than 11.24 ms twice."""
+    """Step 4 of this run took 11.29 ms while throttled and 11.21 ms when not; step 9 more than 11.24 ms twice.
+    Step 7 took 11.22 ms: too near to both for its only time that counts."""
     window = open_window(str(LAYER), "--no-worker", width=1440, height=900)
     window.wait("the recording", lambda m: m["state"]["session_path"] != "")
     window.settle()
@@ -119,7 +120,9 @@ def test_visits_that_were_throttled_do_not_make_a_step_slow(open_window):
 
     def said():
         steps = fields(window, "performance.steps")
-        assert steps["slowest"].split(",")[:3] == ["9", "7", "4"] and steps["longest"] == "9"
+        assert steps["slowest"] == "" and steps["longest"] == "9"
+        assert (window.control("performance.step_table_card.note")["value"]
+                == "slowest: one of 9, 7, which cannot be told apart")
         window.click("performance.step_table.row.2")
         at_step(window, 4)
         assert "11.21 ms (n 1 of 2)" in window.control("performance.step_card.note")["value"]

@@ -66,7 +66,7 @@ def test_a_stall_is_kept_by_the_recording(open_window, stalling_worker, program,
     saved = list(window.folder.parent.rglob("*.session"))
     assert len(saved) == 1
     again = open_window(str(saved[0]), "--no-worker")
-    assert "12.5 us" in wait_control(again, "doctor.stall")["value"]
+    assert "12.50 µs" in wait_control(again, "doctor.stall")["value"]
 
 
 def test_the_board_is_drawn_while_the_run_is_stalled(open_window, slowly_stalling_worker):
