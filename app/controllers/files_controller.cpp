@@ -115,13 +115,13 @@ void FilesController::toggle_recording() {
     return recorder_->finish();
   }
   record_to(dated_path("expertscope", ".session"));
+  notices_.set_status("Recording every further run into " + engine::shown_path(recording_path_));
 }
 
 void FilesController::record_to(const std::string& path) {
   recording_path_ = path;
   stopping_ = false;
   recorder_ = std::make_unique<Recorder>(path, wake_);
-  notices_.set_status("Recording every further run into " + engine::shown_path(path));
 }
 
 void FilesController::move_recording(const std::string& path) {
