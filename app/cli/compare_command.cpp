@@ -31,8 +31,8 @@ struct CompareOptions {
 };
 
 engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {
-  // Its kind would be ignored: every recipe that is compared has one of its own.
-  if (options.request.given_field("recipe.scaling")) {
+  // Its kind would be ignored without a word: every recipe that is compared has one of its own.
+  if (options.recipes.empty() && options.request.given_field("recipe.scaling")) {
     return invalid_argument(
         "--recipe has no effect here: recipes to compare are named with --recipes, as in "
         "--recipes fp8-block,nvfp4");

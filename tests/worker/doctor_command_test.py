@@ -99,7 +99,8 @@ class Visits(Doctor):
         faulty = [one["snapshot"]["subject"] for one in reports
                   if any(finding["confidence"] != "disproved" for finding in one["findings"])]
         summary = self.call(FINDINGS, shipped).stdout.rstrip().splitlines()[-1 - len(faulty):]
-        self.assertEqual(summary[0], f"23 subjects: {23 - len(faulty)} healthy, {len(faulty)} with findings")
+        self.assertEqual(summary[0], f"23 subjects: 1 examined by experiments, 21 read by the rules alone: no likely finding; "
+                                     f"{len(faulty)} with findings")
         self.assertEqual([line.strip() for line in summary[1:]], faulty)
         two = json.loads(self.call(FINDINGS, "gallery", "--json", "scalar-baked", "missing-join").stdout)
         self.assertEqual(len(two), 2)
