@@ -132,7 +132,7 @@ def test_the_conclusion_comes_first_then_the_cure_then_the_evidence(open_window,
     assert corners == sorted(corners)
     # After: the search found that moving less than the finding's own cure suffices.
     assert window.control("doctor.proof.0")["value"] == "before: replayed: wrong from replay 2 on"
-    assert window.control("doctor.proof.1")["value"] == "after: dgrad, layer 0 in other memory: right"
+    assert window.control("doctor.proof.1")["value"] == "after: memory moved of dgrad, layer 0: right"  # as recorded
 
 
 def test_topology_zooms_pans_and_finds(open_window, recording):
