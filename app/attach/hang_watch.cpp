@@ -112,7 +112,7 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
     stall.replay =
         static_cast<int>(std::min<std::uint64_t>(launched->launches, profiling::kMaxReplays));
     stall.evidence =
-        fmt::format("{} is the last graph launched {}, for the {}. time. ", name,
+        fmt::format("{} is the last graph launched {} (its launch {}). ", name,
                     names_stream(wait) ? "on the stream that is waited for" : "by the process",
                     launched->launches);
   } else {

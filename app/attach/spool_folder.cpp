@@ -1,8 +1,11 @@
 #include "app/attach/spool_folder.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/types.h>
 #include <unistd.h>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -97,7 +100,11 @@ void SpoolFolder::take_dump(Spool& spool, const HangOptions& options) const {
       core_dump_files(core_dump_name(folder_, spool.process.process()));
   spool.dump_taken = true;
   HangingDevice& device = spool.device;
-  device.dump = profiling::take_core_dump(files, profiling::kCoreDumpSeconds, options.give_up);
+  const auto process = static_cast<pid_t>(spool.process.process());
+  device.dump = profiling::take_core_dump(files, profiling::kCoreDumpSeconds,
+                                          {.give_up = options.give_up, .writer_ends = [process] {
+                                             return ::kill(process, 0) != 0 && errno == ESRCH;
+                                           }});
   // Who reads the folder later should not wait at a pipe that nobody writes.
   ::unlink(files.pipe.c_str());
   if (!device.dump.path.empty()) device.place = read_core_dump(device.dump.path, options.give_up);

@@ -197,8 +197,8 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   engine::Result<std::unique_ptr<RunningProgram>> started = start(options, interrupt);
   if (!started.ok()) return could_not_run(started.error());
   RunningProgram& program = *started.value();
-  // A dump takes seconds, which a program that has ended is not worth.
-  options.hang.give_up = [&] { return interrupt.seen() || program.ended().has_value(); };
+  // A dump takes seconds.
+  options.hang.give_up = [&] { return interrupt.seen(); };
   // A program here gets it from the terminal.
   bool forwards_interrupt = options.worker.command.remote.has_value();
   SpoolFolder spools(options.program.folder, program.machine());
@@ -315,7 +315,8 @@ void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std
   command.add_flag(
       "--core-dump", options->hang.core_dump,
       "When the program hangs, have the driver write a core dump of the device, without "
-      "its memory, beside the record; cuda-gdb reads in it which kernel hangs");
+      "its memory, beside the record; cuda-gdb reads in it which kernel hangs. The dump ends "
+      "the kernels, so the program's calls fail afterwards");
   command.add_flag("--end-on-hang", options->end_on_hang,
                    "End the program when it hangs, once its state is known (default: leave it)");
   command.add_flag(

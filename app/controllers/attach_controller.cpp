@@ -236,11 +236,10 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
     }
     ENGINE_TRY(spools.follow(false));
     // Its report says so.
-    const bool hangs = spools.watch_for_hangs({.core_dump = core_dump, .give_up = [this] {
-                                                 return asked(&Watch::leave) ||
-                                                        asked(&Watch::stop_watching) ||
-                                                        program_end().has_value();
-                                               }});
+    const bool hangs =
+        spools.watch_for_hangs({.core_dump = core_dump, .give_up = [this] {
+                                  return asked(&Watch::leave) || asked(&Watch::stop_watching);
+                                }});
     // Once for each hang: ranks that do not hang go on.
     const bool hangs_now = hangs && !std::exchange(hung, true);
     hung = hung && hangs;

@@ -274,13 +274,14 @@ echo "#0  0x00007fffd5257000 in spin<<<(132,1,1),(384,1,1)>>> (flag=0x0) at spin
 """)
         debugger.chmod(0o700)
         path = f"{tools}:{os.environ['PATH']}"
-        reports, err = self.attach(command("hangs"), "--hang-after", "1", "--core-dump", "--end-on-hang", expect=2,
-                                   PATH=path)
+        # The dump ends the kernel, and its error the program: at once, and the dump is complete nevertheless.
+        reports, err = self.attach(command("hangs"), "--hang-after", "1", "--core-dump", expect=2, PATH=path)
+        self.assertIn("ended with exit code 9", err)
         dump = reports[0]["experiments"][0]["stall"]["core_dump"]
         self.assertEqual(pathlib.Path(dump["path"]).read_text(), "where the kernels are")
         self.assertEqual(pathlib.Path(dump["path"]).parent, pathlib.Path(self.folder.name))
         self.assertEqual((dump["kernel"], dump["block"], dump["sm"]), ("spin", "(5,0,0)", 14))
-        self.assertLess(err.index("no progress for"), err.index("ending"))  # reported before the dump
+        self.assertLess(err.index("no progress for"), err.index("ended with"))  # reported before the dump
         # A program that lost its environment has no trigger: said, and nothing is waited for.
         self.setUp()
         shell = ["/usr/bin/env", "-u", "CUDA_ENABLE_USER_TRIGGERED_COREDUMP", *command("hangs")]

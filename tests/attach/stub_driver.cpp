@@ -274,7 +274,10 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
-  while (stream->hangs) usleep(1000);
+  while (stream->hangs) {
+    if (stub::kernels_ended_by_dump()) return CUDA_ERROR_LAUNCH_FAILED;
+    usleep(1000);
+  }
   const std::lock_guard lock(g_mutex);
   if (!captured(stream)) return CUDA_SUCCESS;
   stream->status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;

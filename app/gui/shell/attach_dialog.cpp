@@ -194,7 +194,8 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                      {.enabled = host.empty(),
                       .reason = "The dump is written and read where the window runs",
                       .tooltip = "The driver writes where the device's kernels are, without their "
-                                 "memory; cuda-gdb reads in it which one hangs"});
+                                 "memory; cuda-gdb reads in it which one hangs. The dump ends "
+                                 "the kernels, so the program's calls fail afterwards"});
   const std::string why = mistake();
   if (command_.empty() || why.empty()) return;
   const TextColorScope color(context.theme.colors.bad);

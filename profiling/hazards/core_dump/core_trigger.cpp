@@ -59,7 +59,7 @@ std::optional<CoreDumpFiles> own_core_dump_files() {
 }
 
 CoreDump take_core_dump(const std::optional<CoreDumpFiles>& files, double seconds,
-                        const std::function<bool()>& give_up) {
+                        const CoreDumpWait& wait) {
   if (!files) return {};
   // An earlier one is not the answer.
   std::error_code none;
@@ -70,15 +70,22 @@ CoreDump take_core_dump(const std::optional<CoreDumpFiles>& files, double second
                                                      std::chrono::duration<double>(seconds));
   std::uintmax_t size = 0;
   int quiet = 0;
+  bool ended = false;
   while (Clock::now() < until && quiet < kQuietPauses) {
-    if (give_up && give_up()) return {.path = {}, .missing = "waiting for it was cancelled"};
-    std::this_thread::sleep_for(kPause);
+    if (wait.give_up && wait.give_up())
+      return {.path = {}, .missing = "waiting for it was cancelled"};
+    // Asked before the size: what it wrote until then is counted.
+    ended = wait.writer_ends && wait.writer_ends();
+    if (!ended) std::this_thread::sleep_for(kPause);
     std::error_code error;
     const std::uintmax_t now = std::filesystem::file_size(files->file, error);
+    if (ended && (error || now == 0))
+      return {.path = {}, .missing = "the process ended before it was written"};
+    if (ended) break;
     quiet = !error && now > 0 && now == size ? quiet + 1 : 0;
     if (!error) size = now;
   }
-  if (quiet < kQuietPauses) {
+  if (quiet < kQuietPauses && !ended) {
     return {.path = {}, .missing = fmt::format("no complete core dump after {:.0f} s", seconds)};
   }
   return {.path = files->file, .missing = {}};

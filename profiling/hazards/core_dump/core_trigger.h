@@ -26,9 +26,16 @@ std::optional<CoreDumpFiles> own_core_dump_files();
 /// How long to wait for the dump.
 inline constexpr double kCoreDumpSeconds = 20;
 
-/// Waits at most `seconds` for the file to be complete, and not once `give_up` returns true. None
-/// asked for = neither a path nor a reason.
+/// What ends the wait for a core dump early.
+struct CoreDumpWait {
+  std::function<bool()> give_up{};      // returns true: there is no dump
+  std::function<bool()> writer_ends{};  // returns true: what has been written is complete
+};
+
+/// Waits at most `seconds` for the file to be complete. Its kernels do not go on afterwards, so a
+/// program that checks its errors may end right after the driver has written it. None asked for =
+/// neither a path nor a reason.
 CoreDump take_core_dump(const std::optional<CoreDumpFiles>& files, double seconds,
-                        const std::function<bool()>& give_up = {});
+                        const CoreDumpWait& wait = {});
 
 }  // namespace profiling
