@@ -24,12 +24,13 @@ enum class AllocationRole : std::uint8_t {
   Tickets,       // counters that every kernel using them resets
   DriverKnown,   // foreign: the driver only reports that the range is memory
   RecordKnown,   // foreign: known from a CUPTI record of its allocation
+  Cached,        // a piece of an allocation that a framework's cache hands out again
 };
 
 constexpr auto enum_names(AllocationRole) {
-  return std::to_array<std::string_view>({"unknown", "input", "output", "quantized", "workspace",
-                                          "pointer array", "splits", "counter", "check", "tickets",
-                                          "known to the driver", "known from a CUPTI record"});
+  return std::to_array<std::string_view>(
+      {"unknown", "input", "output", "quantized", "workspace", "pointer array", "splits", "counter",
+       "check", "tickets", "known to the driver", "known from a CUPTI record", "cached"});
 }
 
 /// What a caller writes before a step.
@@ -59,6 +60,7 @@ struct Allocation {
                       // makes the same allocations
   std::uint64_t allocated_at = 0;
   std::uint64_t freed_at = 0;  // 0 = live
+  std::string freed_where{};   // "train.py:83 step": the code that freed it; empty = not known
 
   bool live() const { return freed_at == 0; }
   /// Whether `address` lies in [address, address + bytes). One past the end is not inside.
@@ -68,7 +70,8 @@ struct Allocation {
   static constexpr auto fields() {
     return engine::fields<&Allocation::id, &Allocation::address, &Allocation::bytes,
                           &Allocation::space, &Allocation::role, &Allocation::owner,
-                          &Allocation::allocated_at, &Allocation::freed_at>();
+                          &Allocation::allocated_at, &Allocation::freed_at,
+                          &Allocation::freed_where>();
   }
 };
 

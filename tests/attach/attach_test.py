@@ -82,6 +82,33 @@ class Attach(unittest.TestCase):
                 self.setUp()
                 self.assertEqual(self.findings(scenario, expect=0), [])
 
+    def test_the_memory_of_a_tensor_goes_to_another_one(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                finding, = self.findings("tensor-of-another", way, expect=1)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("freed-memory", "likely"))
+                self.assertRegex(finding["title"], r'^"tensor \d+" \(cached, 4 KiB\) is freed, but node 0 \(scale\) holds')
+        spool, = pathlib.Path(self.folder.name).iterdir()
+        kinds = frame_kinds(spool)  # of 2,001 tensors: those that matter
+        self.assertEqual((kinds.count(26), kinds.count(27)), (2, 2))  # Kind::TensorBlock, Kind::TensorBlockReleased
+        self.setUp()
+        finding, = self.findings("tensor-trimmed", expect=1)
+        self.assertEqual((finding["rule"], finding["confidence"]), ("freed-memory", "likely"))
+        # Nobody else has it yet, so the replays are still right.
+        self.setUp()
+        finding, = self.findings("tensor-freed", expect=0)
+        self.assertEqual((finding["rule"], finding["confidence"]), ("freed-memory", "possible"))
+        self.setUp()
+        self.assertEqual(self.findings("tensor-kept", expect=0), [])
+
+    def test_who_freed_a_tensor_is_known(self):
+        script = str(pathlib.Path(__file__).with_name("python_subject.py"))
+        reports, _ = self.attach([sys.executable, script, "free", "tensor"], expect=1)
+        finding, = reports[0]["findings"]
+        self.assertRegex("\n".join(finding["evidence"]),
+                         r"Freed by python_subject.py:\d+ report, called by python_subject.py:\d+ forget, called by ")
+
     def test_a_value_that_changed_until_it_was_captured(self):
         for way in WAYS:
             with self.subTest(way=way):

@@ -16,6 +16,7 @@
 #include "tests/attach/communicator_calls.h"
 #include "tests/attach/node_scenarios.h"
 #include "tests/attach/subject_program.h"
+#include "tests/attach/tensor_scenarios.h"
 
 namespace {
 
@@ -358,6 +359,10 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"comm-after-destroy", comm_after_destroy},
     {"comm-destroyed-at-the-end", comm_destroyed_at_the_end},
     {"two-nccls", two_nccls},
+    {"tensor-freed", tensor_freed},
+    {"tensor-of-another", tensor_of_another},
+    {"tensor-trimmed", tensor_trimmed},
+    {"tensor-kept", tensor_kept},
     {"many-frames", many_frames},
     {"many-threads", many_threads},
     {"endless", endless}};

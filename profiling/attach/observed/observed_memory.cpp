@@ -2,7 +2,10 @@
 #include "profiling/attach/observed/observed_process.h"
 
 #include <fmt/format.h>
+#include <string>
 #include <utility>
+
+#include "profiling/attach/observed/stack_words.h"
 
 namespace profiling {
 namespace {
@@ -46,25 +49,40 @@ void ObservedProcess::take_allocation(const SpoolFrame& frame) {
   // Memory that a captured call allocates is the graph's own; its nodes say so.
   if (!frame.read(made) || made.in_capture != 0 || made.address == 0) return;
   if (made.bytes > ~made.address) return;
-  release(made.address,
-          frame.position);  // a release that was not seen: the address has a new owner
+  allocate(live_, {.address = made.address,
+                   .bytes = made.bytes,
+                   .space = space_of(made.memory),
+                   .owner = std::string(call_of(made.memory)),
+                   .allocated_at = frame.position});
+}
+
+void ObservedProcess::take_block(const SpoolFrame& frame) {
+  spool::TensorBlock made{};
+  if (!frame.read(made) || made.address == 0 || made.bytes > ~made.address) return;
+  allocate(live_blocks_, {.address = made.address,
+                          .bytes = made.bytes,
+                          .space = engine::MemorySpace::Device,
+                          .role = engine::AllocationRole::Cached,
+                          .owner = "tensor",
+                          .allocated_at = frame.position});
+}
+
+void ObservedProcess::allocate(Live& live, engine::Allocation block) {
+  release(live, block.address, block.allocated_at);
   if (ledger_.size() >= kMostLedger) forget_oldest();
-  const std::uint64_t id = ledger_.empty() ? 1 : ledger_.back().id + 1;
-  ledger_.push_back({.id = id,
-                     .address = made.address,
-                     .bytes = made.bytes,
-                     .space = space_of(made.memory),
-                     .role = engine::AllocationRole::Unknown,
-                     .owner = fmt::format("{} {}", call_of(made.memory), id),
-                     .allocated_at = frame.position,
-                     .freed_at = 0});
-  live_[made.address] = ledger_.size() - 1;
+  block.id = ledger_.empty() ? 1 : ledger_.back().id + 1;
+  block.owner += fmt::format(" {}", block.id);
+  live[block.address] = ledger_.size();
+  ledger_.push_back(std::move(block));
 }
 
 void ObservedProcess::take_release(const SpoolFrame& frame) {
   spool::Release released{};
   if (!frame.read(released) || released.in_capture != 0) return;
-  if (released.bytes == 0) return release(released.address, frame.position);
+  if (released.bytes == 0) {
+    release(live_, released.address, frame.position);
+    return;
+  }
   // One call may unmap several neighbouring blocks.
   auto block = live_.lower_bound(released.address);
   while (block != live_.end() && block->first - released.address < released.bytes) {
@@ -73,26 +91,41 @@ void ObservedProcess::take_release(const SpoolFrame& frame) {
   }
 }
 
-void ObservedProcess::release(std::uint64_t address, std::uint64_t position) {
-  const auto block = live_.find(address);
-  if (block == live_.end()) return;
-  ledger_[block->second].freed_at = position;
-  live_.erase(block);
+void ObservedProcess::take_block_released(const SpoolFrame& frame) {
+  spool::TensorBlockReleased released{};
+  if (!frame.read(released)) return;
+  engine::Allocation* block = release(live_blocks_, released.address, frame.position);
+  if (block != nullptr)
+    block->freed_where = python_words(frame.text_after(sizeof released, 0, released.python_bytes));
+}
+
+engine::Allocation* ObservedProcess::release(Live& live, std::uint64_t address,
+                                             std::uint64_t position) {
+  const auto block = live.find(address);
+  if (block == live.end()) return nullptr;
+  engine::Allocation& released = ledger_[block->second];
+  released.freed_at = position;
+  live.erase(block);
+  return &released;
 }
 
 void ObservedProcess::forget_oldest() {
   // The older half of what was released goes: a graph that still used it would have been found by
   // now.
-  std::size_t released = ledger_.size() - live_.size();
+  const std::size_t released = ledger_.size() - live_.size() - live_blocks_.size();
   std::vector<engine::Allocation> kept;
   live_.clear();
+  live_blocks_.clear();
   std::size_t to_forget = released / 2;
   for (engine::Allocation& block : ledger_) {
     if (!block.live() && to_forget > 0) {
       --to_forget;
       continue;
     }
-    if (block.live()) live_[block.address] = kept.size();
+    if (block.live()) {
+      (block.role == engine::AllocationRole::Cached ? live_blocks_ : live_)[block.address] =
+          kept.size();
+    }
     kept.push_back(std::move(block));
   }
   ledger_ = std::move(kept);

@@ -137,6 +137,10 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_eager_launch(frame);
     case spool::Kind::Body:
       return take_body(frame);
+    case spool::Kind::TensorBlock:
+      return take_block(frame);
+    case spool::Kind::TensorBlockReleased:
+      return take_block_released(frame);
   }
 }
 

@@ -92,6 +92,8 @@ class ObservedProcess {
   void take_thread(const SpoolFrame& frame);
   void take_allocation(const SpoolFrame& frame);
   void take_release(const SpoolFrame& frame);
+  void take_block(const SpoolFrame& frame);
+  void take_block_released(const SpoolFrame& frame);
   void take_capture_began(const SpoolFrame& frame);
   void take_capture_ended(const SpoolFrame& frame);
   void take_call(const SpoolFrame& frame);
@@ -112,7 +114,11 @@ class ObservedProcess {
   void take_communicator_ended(const SpoolFrame& frame);
 
   ObservedGraph* find(std::uint64_t number);
-  void release(std::uint64_t address, std::uint64_t position);
+  using Live = std::map<std::uint64_t, std::size_t>;  // address -> index into ledger_
+  /// A release that was not seen comes first: the address has a new owner.
+  void allocate(Live& live, engine::Allocation block);
+  /// Null = none lives there.
+  engine::Allocation* release(Live& live, std::uint64_t address, std::uint64_t position);
   /// Fills what the node's type has; `rest` holds a kernel's argument bytes.
   void fill_node(const spool::Node& from, std::span<const std::byte> rest, SnapshotNode& to,
                  std::uint64_t& module) const;
@@ -131,7 +137,8 @@ class ObservedProcess {
   std::unordered_map<std::uint32_t, std::string> threads_;
 
   std::vector<engine::Allocation> ledger_;
-  std::map<std::uint64_t, std::size_t> live_;  // address -> index into ledger_
+  Live live_;
+  Live live_blocks_;  // inside of them
   std::unordered_map<std::uint64_t, Function> functions_;
   std::uint64_t codes_ = 0;  // loaded kernels so far
   std::vector<EagerLaunch> eager_;

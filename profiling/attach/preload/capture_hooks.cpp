@@ -6,6 +6,7 @@
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/spool_file.h"
 #include "profiling/attach/preload/stacks.h"
+#include "profiling/attach/preload/tensor_blocks.h"
 #include "profiling/attach/preload/waits.h"
 
 namespace attach {
@@ -16,6 +17,7 @@ constinit std::atomic<int> g_captures{0};
 CUresult began(CUstream stream, CUstreamCaptureMode mode, CUresult result) {
   if (result == CUDA_SUCCESS) {
     prepare_stacks();
+    report_live_blocks();
     g_captures.fetch_add(1, std::memory_order_relaxed);
   }
   Frame<spool::CaptureBegan> frame;

@@ -16,6 +16,7 @@
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/preload/tensor_blocks.h"
 #include "profiling/attach/spool/environment.h"
 
 namespace attach {
@@ -197,6 +198,7 @@ int collect(dl_phdr_info* library, std::size_t, void* data) {
 void child_after_fork() {
   forget_spool();
   drop_eager_launches_of_parent();
+  drop_blocks_of_parent();
   unlock_conditionals_of_parent();
   // CUDA does not work in a forked child unless that child initializes it itself; then it gets a
   // spool of its own.

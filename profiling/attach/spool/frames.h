@@ -99,6 +99,8 @@ enum class Kind : std::uint16_t {
   CommunicatorEnded,
   EagerLaunch,
   Body,
+  TensorBlock,
+  TensorBlockReleased,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -195,6 +197,21 @@ struct Release {
   std::uint64_t stream;
   MemoryKind memory;
   std::uint32_t in_capture;
+};
+
+/// A piece of memory that PyTorch's caching allocator has handed out, inside an allocation. Only
+/// those that lived when some capture began, and who got their memory next.
+struct TensorBlock {
+  static constexpr Kind kKind = Kind::TensorBlock;
+  std::uint64_t address;
+  std::uint64_t bytes;
+};
+
+struct TensorBlockReleased {
+  static constexpr Kind kKind = Kind::TensorBlockReleased;
+  std::uint64_t address;
+  std::uint32_t python_bytes;  // lines "file:line function", innermost first; 0 = not known
+  std::uint32_t unused;
 };
 
 struct CaptureBegan {

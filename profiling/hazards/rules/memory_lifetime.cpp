@@ -70,6 +70,19 @@ std::vector<std::pair<int, int>> successors_of(const RuleContext& context, const
   return successors;
 }
 
+/// Memory that a cache keeps stays mapped and as it is until somebody else gets it.
+bool is_still_in_cache(const RuleContext& context, const Allocation& gone, std::uint64_t by) {
+  if (gone.role != engine::AllocationRole::Cached) return false;
+  bool mapped = false;
+  for (const Allocation& other : context.snapshot.ledger) {
+    if (other.id == gone.id || !share_bytes(gone, other)) continue;
+    const bool cached = other.role == gone.role;
+    if (cached && other.allocated_at >= gone.freed_at && other.allocated_at <= by) return false;
+    mapped = mapped || (!cached && other.live());
+  }
+  return mapped;
+}
+
 Finding freed_finding(const RuleContext& context, const Held& held) {
   const Allocation& gone = *context.allocation(held.allocation);
   const GraphSnapshot& graph = context.graph(held.graph);
@@ -80,7 +93,8 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
     add_access(finding.accesses, context.access(held.graph, *touch));
     const bool sure = touch->place != Touch::Place::Descriptor &&
                       (when != Gone::BeforeCapture || touch->certain());
-    if (sure) finding.confidence = Confidence::Likely;
+    if (sure && !is_still_in_cache(context, gone, graph.last_launch))
+      finding.confidence = Confidence::Likely;
   }
   const std::string nodes = context.text(finding.nodes);
   const char* hold = finding.nodes.size() == 1 ? "holds" : "hold";
@@ -97,19 +111,26 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
                                      "by a larger one (regrown during capture)"
       : when == Gone::AfterCapture ? "after the capture"
                                    : "before the capture began");
+  if (gone.role == engine::AllocationRole::Cached) {
+    finding.explanation +=
+        " The memory belongs to a framework's cache, which gives it to the next tensor of about "
+        "this size.";
+  }
   finding.evidence.push_back(
       fmt::format("Ledger: allocated at {}, freed at {}; the capture went from {} to {}.",
                   gone.allocated_at, gone.freed_at, graph.capture_began, graph.capture_ended));
+  if (!gone.freed_where.empty()) finding.evidence.push_back("Freed by " + gone.freed_where + ".");
   if (graph.launches > 0) {
     finding.evidence.push_back(fmt::format(
         "The graph was launched {} in all, last at {}: after the memory was freed.",
         graph.launches == 1 ? "once" : fmt::format("{} times", graph.launches), graph.last_launch));
   }
   for (const Allocation& later : context.snapshot.ledger) {
-    if (later.live() && later.allocated_at >= gone.freed_at && share_bytes(gone, later)) {
-      finding.evidence.push_back("Ledger: the memory belongs to " + text(later) + " now.");
-      break;
-    }
+    if (later.allocated_at < gone.freed_at || !share_bytes(gone, later)) continue;
+    finding.evidence.push_back(later.live()
+                                   ? "Ledger: the memory belongs to " + text(later) + " now."
+                                   : "Ledger: the memory went to " + text(later) + " next.");
+    break;
   }
   finding.fix = fix_of(finding.rule);
   finding.proof.words =

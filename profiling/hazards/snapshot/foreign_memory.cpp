@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -100,15 +101,23 @@ std::vector<ForeignRange> graph_allocations(const Snapshot& snapshot) {
 
 void leave_out_earlier_allocations(Snapshot& snapshot, std::uint64_t since) {
   std::vector<bool> touched(snapshot.ledger.size());
+  std::vector<bool> next_owner(snapshot.ledger.size());
   for (const GraphSnapshot& graph : snapshot.graphs) {
     for (const Touch& touch : find_touches(snapshot, graph)) {
       if (touch.allocation >= 0) touched[static_cast<std::size_t>(touch.allocation)] = true;
     }
   }
+  std::unordered_map<std::uint64_t, std::size_t> later;  // by address
+  for (std::size_t i = snapshot.ledger.size(); i-- > 0;) {
+    const auto [next, last] = later.try_emplace(snapshot.ledger[i].address, i);
+    if (!last && touched[i] && !snapshot.ledger[i].live()) next_owner[next->second] = true;
+    next->second = i;
+  }
   std::vector<engine::Allocation> kept;
   for (std::size_t i = 0; i < snapshot.ledger.size(); ++i) {
     const engine::Allocation& allocation = snapshot.ledger[i];
-    if (touched[i] || allocation.live() || allocation.freed_at > since) kept.push_back(allocation);
+    if (touched[i] || next_owner[i] || allocation.live() || allocation.freed_at > since)
+      kept.push_back(allocation);
   }
   snapshot.ledger = std::move(kept);
 }

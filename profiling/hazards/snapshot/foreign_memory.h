@@ -36,7 +36,8 @@ std::vector<ForeignRange> graph_allocations(const Snapshot& snapshot);
 // few.
 
 /// Removes from the ledger what was released by `since` (a position on the ledger's clock) and is
-/// irrelevant to every graph of the snapshot: no address that a node holds lies in it.
+/// irrelevant to every graph of the snapshot: no address that a node holds lies in it, and it did
+/// not begin where released memory of a node did, as its next owner.
 void leave_out_earlier_allocations(Snapshot& snapshot, std::uint64_t since);
 
 }  // namespace profiling

@@ -35,6 +35,23 @@ TEST(EarlierAllocations, OnlyThoseThatNoNodeRefersToAreLeftOut) {
   EXPECT_EQ(to_access(made.snapshot, 0, touches[1]).owner, "stale workspace");
 }
 
+TEST(EarlierAllocations, WhoeverGotReleasedMemoryNextIsKept) {
+  HandMade made;
+  const std::uint64_t block = made.allocate("input", AllocationRole::Cached, 4096);
+  made.allocation("input").freed_at = 20;
+  for (const char* owner : {"next", "and so on"}) {
+    made.allocate_at(block, owner, AllocationRole::Cached, 4096).allocated_at = 21;
+    made.allocation(owner).freed_at = 30;
+  }
+  made.kernel("k", {block});
+  made.graph().capture_began = 10;
+  made.graph().capture_ended = 15;
+  leave_out_earlier_allocations(made.snapshot, 50);
+  ASSERT_EQ(made.snapshot.ledger.size(), 2U);
+  EXPECT_EQ(made.snapshot.ledger[0].owner, "input");
+  EXPECT_EQ(made.snapshot.ledger[1].owner, "next");
+}
+
 TEST(EarlierAllocations, WithoutAGraphOnlyTheTimeCounts) {
   HandMade made;
   made.allocate("gone", AllocationRole::Input, 256);

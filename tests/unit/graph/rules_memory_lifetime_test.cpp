@@ -24,6 +24,29 @@ TEST(FreedMemory, FreedAfterTheCapture) {
   EXPECT_THAT(findings[0].evidence, testing::Contains(HasSubstr("user tensor")));
 }
 
+TEST(FreedMemory, ACachedTensorIsHarmlessUntilAnotherOneGetsItsMemory) {
+  HandMade made;
+  const std::uint64_t segment = made.allocate("segment", AllocationRole::Unknown, 4096);
+  made.allocate_at(segment, "tensor", AllocationRole::Cached, 512).freed_at = 150;
+  made.allocation("tensor").freed_where = "train.py:8 step";
+  made.kernel("product", {segment + 8});
+  made.snapshot.graphs[0].launches = 2;
+  made.snapshot.graphs[0].last_launch = 200;
+  std::vector<Finding> findings = diagnose(made.snapshot, {});
+  ASSERT_EQ(findings.size(), 1U);
+  expect_complete(findings[0]);
+  EXPECT_EQ(findings[0].confidence, Confidence::Possible);
+  EXPECT_THAT(findings[0].evidence, testing::Contains("Freed by train.py:8 step."));
+  engine::Allocation& next = made.allocate_at(segment, "next tensor", AllocationRole::Cached, 1024);
+  next.allocated_at = 201;  // after the last launch
+  EXPECT_EQ(diagnose(made.snapshot, {})[0].confidence, Confidence::Possible);
+  next.allocated_at = 199;
+  EXPECT_EQ(diagnose(made.snapshot, {})[0].confidence, Confidence::Likely);
+  next.allocated_at = 201;
+  made.allocation("segment").freed_at = 180;
+  EXPECT_EQ(diagnose(made.snapshot, {})[0].confidence, Confidence::Likely);
+}
+
 TEST(FreedMemory, RegrownDuringTheCapture) {
   HandMade made;
   const std::uint64_t small = made.allocate("workspace, 4 KiB", AllocationRole::Workspace, 4096);

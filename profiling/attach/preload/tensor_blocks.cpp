@@ -1,0 +1,187 @@
+// PyTorch's allocator tells c10's memory profiler of every block that it hands out and takes back,
+// through a function of another library, which the dynamic linker binds to this library's. Called
+// under the allocator's lock, so the order here is the order of the memory's owners.
+#include "profiling/attach/preload/tensor_blocks.h"
+
+#include <sched.h>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "profiling/attach/preload/captures.h"
+#include "profiling/attach/preload/python_frames.h"
+#include "profiling/attach/preload/real_symbols.h"
+#include "profiling/attach/preload/spool_file.h"
+
+namespace attach {
+namespace {
+
+enum class State : std::uint8_t {
+  Quiet,     // lives, not reported
+  OfGraph,   // made while a capture ran: of the graph's own pool, not reported
+  Reported,  // lives
+  Gone,      // was reported, and its release too: its next owner will be
+  NextOwner  // lives, is reported: where it ends, interest ends
+};
+
+struct Block {
+  std::uint64_t address = 0;  // 0 = an empty place
+  std::uint64_t bytes = 0;
+  State state = State::Quiet;
+};
+
+/// What is beyond remains unknown, and the memory its segment's.
+constexpr std::size_t kPlaces = 1 << 17;
+constexpr std::size_t kMostBlocks = kPlaces / 4 * 3;
+constinit Block g_blocks[kPlaces]{};
+constinit std::size_t g_count = 0;
+constinit std::atomic_flag g_busy = ATOMIC_FLAG_INIT;
+
+class Locked {
+ public:
+  Locked() {
+    while (g_busy.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+  ~Locked() { g_busy.clear(std::memory_order_release); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+};
+
+std::size_t home_of(std::uint64_t address) {
+  return (address * 0x9E3779B97F4A7C15 >> 24) % kPlaces;
+}
+
+/// Where it is, or would be.
+std::size_t place_of(std::uint64_t address) {
+  std::size_t place = home_of(address);
+  while (g_blocks[place].address != 0 && g_blocks[place].address != address)
+    place = (place + 1) % kPlaces;
+  return place;
+}
+
+/// Empties a place and moves up what had to step over it.
+void remove(std::size_t place) {
+  std::size_t next = place;
+  for (;;) {
+    next = (next + 1) % kPlaces;
+    if (g_blocks[next].address == 0) break;
+    const std::size_t from_home = (next - home_of(g_blocks[next].address)) % kPlaces;
+    const std::size_t from_hole = (next - place) % kPlaces;
+    if (from_home < from_hole) continue;
+    g_blocks[place] = g_blocks[next];
+    place = next;
+  }
+  g_blocks[place] = {};
+  --g_count;
+}
+
+void report(const Block& block) {
+  Frame<spool::TensorBlock> frame;
+  if (!frame) return;
+  frame->address = block.address;
+  frame->bytes = block.bytes;
+}
+
+/// With the Python code that let go of the tensor: one of few, so its cost does not matter.
+void report_release(std::uint64_t address) {
+  constexpr std::size_t kMostText = 2048;
+  constexpr std::size_t kMostFrames = 24;
+  char python[kMostText];
+  std::size_t length = 0;
+  if (!python_frames(python, sizeof python, kMostFrames, length)) length = 0;
+  Frame<spool::TensorBlockReleased> frame(length);
+  if (!frame) return;
+  frame->address = address;
+  frame->python_bytes = static_cast<std::uint32_t>(length);
+  frame.append(python, length);
+}
+
+void made(std::uint64_t address, std::uint64_t bytes) {
+  const Locked locked;
+  Block& block = g_blocks[place_of(address)];
+  const bool watched = block.address != 0 && block.state == State::Gone;
+  if (block.address == 0) {
+    if (g_count >= kMostBlocks) return;
+    ++g_count;
+  }
+  block = {.address = address,
+           .bytes = bytes,
+           .state = watched         ? State::NextOwner
+                    : any_capture() ? State::OfGraph
+                                    : State::Quiet};
+  if (watched) report(block);
+}
+
+void released(std::uint64_t address) {
+  const Locked locked;
+  const std::size_t place = place_of(address);
+  Block& block = g_blocks[place];
+  if (block.address == 0) return;
+  const State state = block.state;
+  if (state == State::Reported || state == State::NextOwner) report_release(address);
+  if (state == State::Reported)
+    block.state = State::Gone;
+  else if (state != State::Gone)
+    remove(place);
+}
+
+/// c10::Device, which is passed in a register.
+struct Device {
+  signed char type;
+  signed char index;
+};
+constexpr signed char kCuda = 1;
+
+using Report = void (*)(void*, std::int64_t, std::size_t, std::size_t, Device);
+constinit std::atomic<Report> g_real{nullptr};
+
+}  // namespace
+
+void report_live_blocks() {
+  if (spool_header() == nullptr) return;
+  const Locked locked;
+  if (g_count == 0) return;
+  for (Block& block : g_blocks) {
+    if (block.address == 0) continue;
+    if (block.state == State::Quiet) report(block);
+    if (block.state == State::Quiet || block.state == State::NextOwner)
+      block.state = State::Reported;
+  }
+}
+
+void drop_blocks_of_parent() {
+  if (g_count != 0) {
+    for (Block& block : g_blocks) block = {};
+  }
+  g_count = 0;
+  g_busy.clear(std::memory_order_release);
+}
+
+}  // namespace attach
+
+extern "C" {
+
+// c10::reportMemoryUsageToProfiler(void*, long, unsigned long, unsigned long, c10::Device)
+__attribute__((visibility("default"))) void block_hook(
+    void* block, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+    attach::Device device) asm("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+
+void block_hook(void* block, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+                attach::Device device) {
+  if (block != nullptr && device.type == attach::kCuda && attach::spool_header() != nullptr) {
+    const auto address = reinterpret_cast<std::uint64_t>(block);
+    if (bytes > 0)
+      attach::made(address, static_cast<std::uint64_t>(bytes));
+    else
+      attach::released(address);
+  }
+  attach::Report real = attach::g_real.load(std::memory_order_acquire);
+  if (real == nullptr) {
+    real = reinterpret_cast<attach::Report>(
+        attach::defined_anywhere("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
+                                 reinterpret_cast<const void*>(&block_hook)));
+    attach::g_real.store(real, std::memory_order_release);
+  }
+  if (real != nullptr) real(block, bytes, allocated, reserved, device);
+}
+}
