@@ -9,8 +9,8 @@
 #include "app/page/svg_frame.h"
 #include "engine/program/operation_words.h"
 #include "profiling/document/iteration_words.h"
-#include "profiling/document/kernel_name.h"
 #include "profiling/document/quantity.h"
+#include "profiling/hazards/model/kernel_name.h"
 #include "profiling/trace/statistics.h"
 #include "profiling/trace/timeline_lanes.h"
 

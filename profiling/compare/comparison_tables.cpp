@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "profiling/document/columns.h"
-#include "profiling/document/kernel_name.h"
 #include "profiling/document/run_document.h"
 #include "profiling/document/run_tables.h"
+#include "profiling/hazards/model/kernel_name.h"
 
 namespace profiling {
 namespace {

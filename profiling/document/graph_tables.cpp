@@ -8,9 +8,9 @@
 #include "engine/model/projections.h"
 #include "engine/program/operation_words.h"
 #include "profiling/document/columns.h"
-#include "profiling/document/kernel_name.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/document/work_labels.h"
+#include "profiling/hazards/model/kernel_name.h"
 
 namespace profiling {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "engine/program/operation_words.h"
 #include "profiling/document/columns.h"
-#include "profiling/document/kernel_name.h"
 #include "profiling/document/quantity.h"
 #include "profiling/document/roof_sentence.h"
 #include "profiling/document/run_tables.h"
+#include "profiling/hazards/model/kernel_name.h"
 #include "profiling/trace/roofline.h"
 
 namespace profiling {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "engine/program/operation_words.h"
-#include "profiling/document/kernel_name.h"
+#include "profiling/hazards/model/kernel_name.h"
 
 namespace profiling {
 namespace {

@@ -1,8 +1,8 @@
 // The words for quantities, under the names by which plots and cards use them.
 #pragma once
 
-#include "profiling/document/kernel_name.h"
 #include "profiling/document/quantity.h"
+#include "profiling/hazards/model/kernel_name.h"
 
 namespace app::plot {
 

@@ -19,6 +19,8 @@ constexpr std::string_view kPrivatePool =
     "graph = torch.cuda.CUDAGraph()\n"
     "with torch.cuda.graph(graph):   # its own pool\n"
     "    y = step(static_x)\n"
+    "static_x.copy_(x)               # static_x = x would not reach the graph\n"
+    "graph.replay()\n"
     "keep = (graph, static_x, y)     # as long as it is replayed";
 
 constexpr RuleFix kFixes[] = {
@@ -39,7 +41,8 @@ constexpr RuleFix kFixes[] = {
      "fc1, fc2 = te.make_graphed_callables((fc1, fc2), ((x1,), (x2,)))"},
     {"freed-memory",
      "Memory that a graph uses must live as long as the graph: allocate the largest size before "
-     "the capture, and free it after the graph is destroyed.",
+     "the capture, copy new inputs into it instead of replacing it, and free it after the graph is "
+     "destroyed.",
      "cudaMalloc(&workspace, largest_bytes);       // before cudaStreamBeginCapture\n"
      "...\n"
      "cudaGraphExecDestroy(exec);\n"

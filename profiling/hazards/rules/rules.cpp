@@ -7,6 +7,7 @@
 
 #include "engine/model/projections.h"
 #include "engine/program/operation_words.h"
+#include "profiling/hazards/model/kernel_name.h"
 #include "profiling/hazards/model/names.h"
 
 namespace profiling {
@@ -14,10 +15,12 @@ namespace {
 
 constexpr std::size_t kMaxOrderBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxNamed = 3;
-constexpr std::size_t kMaxNameLength = 80;  // template names run to kilobytes
+constexpr std::size_t kMaxNameLength = 80;
 
+/// Names of templates run to kilobytes; the table of nodes has them whole.
 std::string short_name(const SnapshotNode& node) {
-  const std::string name = node.name.empty() ? std::string(name_of(node.type)) : node.name;
+  const std::string name =
+      node.name.empty() ? std::string(name_of(node.type)) : short_kernel_name(node.name);
   return name.size() <= kMaxNameLength ? name : name.substr(0, kMaxNameLength) + "...";
 }
 

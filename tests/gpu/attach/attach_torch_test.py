@@ -24,7 +24,7 @@ def run(command, folder):
 
 
 def checksum(text):
-    return [line for line in text.splitlines() if line.startswith("checksum")]
+    return [line for line in text.splitlines() if line.startswith(("checksum", "step"))]
 
 
 def fault_of(program, name):

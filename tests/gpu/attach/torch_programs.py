@@ -1,12 +1,13 @@
 """Programs that capture CUDA graphs in PyTorch, for tests of `expertscope attach`: none knows of it.
 
-Run: torch_programs.py list | torch_programs.py NAME. A healthy program prints a checksum of what it computed; it is the same
+Run: torch_programs.py list | torch_programs.py NAME. A healthy program prints a checksum of what it computed, or its losses; they are the same
 with and without the preloaded library. A faulty one has the one mistake that its name says.
 """
 
 import gc
 import itertools
 import os
+import pathlib
 import sys
 import threading
 
@@ -26,12 +27,13 @@ def healthy():
     for module, allocator in itertools.product(["mlp", "layernorm", "attention"], ALLOCATORS):
         for mode in COMPILED:
             names.append(f"compiled-{module}-{mode}" + (f"-{allocator}" if allocator else ""))
-    return names + ["pool-shared", "recaptured", "emptied-cache", "two-streams", "grouped"]
+    return names + ["pool-shared", "recaptured", "emptied-cache", "two-streams", "grouped", "copied-batch"]
 
 
 FAULTY = {
     "freed-input": "freed-memory",
     "freed-scratch": "freed-memory",
+    "rebound-batch": "freed-memory",
     "item-in-capture": "sync-in-capture",
     "other-thread": "other-thread-in-capture",
 }
@@ -275,6 +277,12 @@ def main():
         name = name.removesuffix("-expandable")
     import torch
 
+    if name in ("rebound-batch", "copied-batch"):
+        sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "assets" / "attach"))
+        import train_step
+
+        train_step.train(rebind=name == "rebound-batch")  # prints the losses
+        return
     torch.manual_seed(0)
     if name in FAULTY:
         faulty(name, torch)

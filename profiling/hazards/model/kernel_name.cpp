@@ -1,4 +1,4 @@
-#include "profiling/document/kernel_name.h"
+#include "profiling/hazards/model/kernel_name.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
