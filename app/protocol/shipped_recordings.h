@@ -23,9 +23,11 @@ inline constexpr ShippedRecording kWorkspaceRecording = {
     "workspace_bug.session", "a captured step that is wrong from replay 2 on, its cause and cure"};
 inline constexpr ShippedRecording kGalleryRecording = {
     "gallery.session", "the doctor's visits to every hazard of the gallery"};
+inline constexpr ShippedRecording kTrainingRecording = {
+    "train_step.session", "a PyTorch training step whose graph reads other tensors' memory"};
 
 inline constexpr std::array kShippedRecordings = {kExampleRecording, kWorkspaceRecording,
-                                                  kGalleryRecording};
+                                                  kGalleryRecording, kTrainingRecording};
 
 /// The path of a file in assets/sessions, whether or not it exists.
 std::string shipped_path(std::string_view file);

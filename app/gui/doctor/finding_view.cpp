@@ -74,6 +74,12 @@ CardSpec FindingView::list_card(const PanelContext& context, GraphScene& scene) 
                       ImGui::BeginChild("##doctor.findings", room.size, false);
                       for (std::size_t i = 0; i < count; ++i)
                         draw_entry(context, scene, static_cast<int>(i));
+                      if (scene.finding() >= 0 &&
+                          controls::button(context, "doctor.no_finding", "Choose none",
+                                           {.tooltip = "Topology and Memory mark nothing then; in "
+                                                       "the gallery the case is described"})) {
+                        scene.choose_finding(-1);
+                      }
                       ImGui::EndChild();
                     },
                 .words = true};
@@ -96,7 +102,7 @@ void FindingView::draw_entry(const PanelContext& context, GraphScene& scene, int
                    ImVec2(width, chip + shown_size(body, words, wrap).y + theme.px(12))};
   const ImVec2 at = entry.at;
   ImGui::PushID(index);
-  if (ImGui::InvisibleButton("##finding", entry.size)) scene.choose_finding(chosen ? -1 : index);
+  if (ImGui::InvisibleButton("##finding", entry.size)) scene.choose_finding(index);
   const bool hovered = ImGui::IsItemHovered();
   ImGui::PopID();
   const ImVec2 after = ImGui::GetCursorScreenPos();

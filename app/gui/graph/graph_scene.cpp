@@ -28,12 +28,12 @@ int severity(profiling::Confidence confidence) {
   return 0;
 }
 
-/// -1 = none.
-int first_proved(const profiling::DoctorReport* report) {
-  if (report == nullptr) return -1;
+/// The first that was proved, else the first. -1 = none.
+int most_certain(const profiling::DoctorReport* report) {
+  if (report == nullptr || report->findings.empty()) return -1;
   const auto found = std::ranges::find(report->findings, profiling::Confidence::Proved,
                                        &profiling::Finding::confidence);
-  return found == report->findings.end() ? -1 : static_cast<int>(found - report->findings.begin());
+  return found == report->findings.end() ? 0 : static_cast<int>(found - report->findings.begin());
 }
 
 /// Graphs of a program that runs come and go. -1 = it is gone.
@@ -94,7 +94,7 @@ void GraphScene::show(const Report& report, const Run& run, const Request& reque
     choice_made_ = false;
   }
   restart();
-  if (!choice_made_) (void)take_finding(first_proved(report.get()));
+  if (!choice_made_) (void)take_finding(most_certain(report.get()));
 }
 
 void GraphScene::show_graph(int graph) {
