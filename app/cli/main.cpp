@@ -165,7 +165,9 @@ std::string unexpected(const CLI::App& program, const Reached& at) {
 std::string without_file(const Reached& at) {
   for (const CLI::Option* one : app::cli::options_of(*at.command)) {
     if (!one->get_required() || one->count() > 0 || !one->get_positional()) continue;
-    return fmt::format("a file is required, as in expertscope {} FILE", at.title);
+    const std::string& what = one->get_option_text();
+    return what == "HOST" ? fmt::format("a host is required, as in expertscope {} HOST", at.title)
+                          : fmt::format("a file is required, as in expertscope {} FILE", at.title);
   }
   return {};
 }

@@ -145,10 +145,14 @@ int print_figures(const QuantizeOptions& options, const engine::RunRequest& requ
     return kExitOk;
   }
   profiling::Document document;
-  document.fact("amax", largest.row < 0 ? profiling::number_text(largest.amax)
-                                        : fmt::format("{}, in column {} of row {}",
-                                                      profiling::number_text(largest.amax),
-                                                      largest.column, largest.row));
+  const bool all_finite = std::ranges::all_of(
+      recorded.comparison.reports,
+      [](const engine::QuantizationReport& one) { return one.statistics.undefined == 0; });
+  document.fact(all_finite ? "amax" : "amax, finite",
+                largest.row < 0 ? profiling::number_text(largest.amax)
+                                : fmt::format("{}, in column {} of row {}",
+                                              profiling::number_text(largest.amax), largest.column,
+                                              largest.row));
   document.append(profiling::comparison_document(recorded));
   print_document(document);
   return kExitOk;

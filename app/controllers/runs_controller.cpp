@@ -248,20 +248,44 @@ void RunsController::fit_to(const FileReport& report) {
   resized.shape.preset = before.shape.preset;
   const std::string change = request_difference(before, resized);
   const bool routes = state.requested.routing != before.routing;
+  const auto from_file = [&](RequestOperand meant) {
+    for (int i = 0; i < kRequestOperands; ++i) {
+      const auto one = static_cast<RequestOperand>(i);
+      engine::RunRequest was = before;
+      engine::RunRequest is = state.requested;
+      if (one != meant && input_of(is, one) != input_of(was, one)) return one;
+    }
+    return meant;
+  };
   notices_.set_status(fmt::format(
       "{} gives {}{}", file_name(report.path),
       routes
           ? fmt::format("the routing{}", report.routing ? " (" + report.routing->source + ")" : "")
-          : fmt::format("the values of {}", operand_name(operand)),
+          : fmt::format("the values of {}", operand_name(from_file(operand))),
       change.empty() ? "" : ": " + change));
   if (opening.run) return submit();
   run_if_live();
 }
 
+engine::Result<engine::RunRequest> RunsController::fitted_to_operand(
+    const Opening& opening, const FileReport& report) const {
+  auto as_meant = fitted_to_file(state.requested, opening.file.operand, report);
+  if (as_meant.ok() || !opening.file.opened || !report.error.empty()) return as_meant;
+  // Nobody chose the operand: a file of weights is more than a file that is not X.
+  for (const RequestOperand other : {RequestOperand::W, RequestOperand::WDown}) {
+    if (other == RequestOperand::WDown && !engine::is_expert_layer(state.requested)) continue;
+    engine::RunRequest request = state.requested;
+    input_of(request, opening.file.operand) = opening.before;
+    input_of(request, other) = engine::FileInput{report.path, {}};
+    if (auto fits = fitted_to_file(std::move(request), other, report); fits.ok()) return fits;
+  }
+  return as_meant;
+}
+
 engine::Result<engine::RunRequest> RunsController::fitted(const Opening& opening,
                                                           const FileReport& report) const {
   if (!opening.file.opened || !(report.routing || holds_integers(report))) {
-    return fitted_to_file(state.requested, opening.file.operand, report);
+    return fitted_to_operand(opening, report);
   }
   engine::RunRequest request = state.requested;
   input_of(request, opening.file.operand) = opening.before;

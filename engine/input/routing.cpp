@@ -120,11 +120,12 @@ Status check_rows(const RoutingSteps& recorded, const RunRequest& request) {
   const bool permuted = is_expert_layer(request) && request.expert_layer.top_k > 0;
   if (recorded.steps.size() == 1 && !permuted) {
     const std::int64_t sum = recorded.steps.front().rows;
+    const bool rows_from_file = std::holds_alternative<FileInput>(request.activations);
     if (sum == rows) return {};
-    return refuse(
-        fmt::format("the splits sum to {} but the shape has {} rows; set the rows to "
-                    "{} or correct the file",
-                    sum, rows, sum));
+    return refuse(fmt::format("the splits sum to {} but the shape has {} rows; {}", sum, rows,
+                              rows_from_file
+                                  ? "the tensor has that many, so correct the splits"
+                                  : fmt::format("set the rows to {} or correct the file", sum)));
   }
   const auto rows_of = [&](const RecordedStep& step) {
     return needed_rows(request, step.rows, step.rows + step.dropped);

@@ -197,6 +197,12 @@ std::string integer_reason() { return "it holds integers; operands are F32, F16 
 /// Index of the tensor that the request names.
 Result<std::size_t> pick_tensor(const TensorFile& file, const FileInput& input) {
   if (const auto index = chosen_tensor(file.tensors, input.tensor)) return *index;
+  if (input.tensor.empty()) {
+    return Error{
+        ErrorCode::NotFound,
+        fmt::format("{} holds {} tensors, the first is '{}': choose one of them",
+                    shown_path(input.path), file.tensors.size(), file.tensors.front().name)};
+  }
   return Error{
       ErrorCode::NotFound,
       fmt::format("{} has no tensor '{}'; it holds {}, the first is '{}'", shown_path(input.path),

@@ -45,9 +45,12 @@ Document comparison_document(const RecordedComparison& recorded) {
     if (const std::uint64_t undefined = ran->statistics.undefined; undefined > 0) {
       document.fact(
           "not finite",
-          fmt::format("{} of these elements {} NaN or infinite before quantization; every "
-                      "SNR leaves them out",
-                      count_text(undefined), undefined == 1 ? "is" : "are"));
+          fmt::format(
+              "{} of these elements {} NaN or infinite before quantization; every "
+              "SNR leaves them out. An infinite one makes the amax of its block infinite, and "
+              "the block's scale then does not fit the other elements: they saturate, "
+              "underflow or are lost",
+              count_text(undefined), undefined == 1 ? "is" : "are"));
     }
   }
   document.table(comparison_table(recorded));

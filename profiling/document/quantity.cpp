@@ -79,7 +79,9 @@ std::string bytes_text(std::uint64_t bytes) {
     value /= 1024.0;
     ++unit;
   }
-  return fmt::format("{:.1f} {}", value, units[unit]);
+  // Of few GiB, a tenth is a hundred MiB.
+  return unit == 3 && value < 10 ? fmt::format("{:.2f} {}", value, units[unit])
+                                 : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
 std::string decibel_text(double decibel) {

@@ -49,12 +49,34 @@ Column lost_column() {
                 "Finite elements whose code decodes to infinity or NaN");
 }
 
+/// Below a table: where recipes do not count the same.
+std::string notes(const engine::RecipeComparison& comparison) {
+  std::string text;
+  const engine::OperandRole role =
+      comparison.request.weights ? engine::OperandRole::Weights : engine::OperandRole::Activations;
+  const auto transformed = [role](const QuantizationReport& report) {
+    return report.refused.empty() && has_transformed_codes(report.recipe, role, report.columnwise);
+  };
+  const auto square = [](const QuantizationReport& report) {
+    return report.waste.scales > 0 && report.recipe.square_weight_blocks;
+  };
+  if (std::ranges::any_of(comparison.reports, transformed)) text = underflow_note();
+  if (comparison.request.weights && std::ranges::any_of(comparison.reports, square)) {
+    if (!text.empty()) text += " ";
+    text +=
+        "Wasted: a square block of 128x128 keeps one scale and counts once; one of 32x32 keeps one "
+        "for each of its 32 rows, and each counts with the amax of its own row, which may be far "
+        "smaller.";
+  }
+  return text;
+}
+
 void add_waste_columns(std::vector<Column>& columns) {
   columns.push_back(column(
       "wasted_binades", Measure::Number, "wasted, binades",
       "Part of the code's range that the scales leave unused, in binades "
       "(factors of two): mean of log2 of the scale that a block's amax asks for over the one "
-      "used"));
+      "used. Of every scale that is kept, so also of each part of a square that has its own"));
   columns.push_back(
       column("worst_binades", Measure::Number, "worst", "The same of the scale that wastes most"));
 }
@@ -170,77 +192,70 @@ Table comparison_table(const RecordedComparison& recorded,
               "between them"),
        for_files("copy_median_ns", Measure::Time), for_files("copy_bytes", Measure::Bytes)});
   if (direction) columns.insert(columns.begin() + kBehindSnr, lost_snr_column());
-  const auto transformed = [&recorded](const QuantizationReport& report) {
-    return report.refused.empty() && has_transformed_codes(report.recipe,
-                                                           recorded.comparison.request.weights
-                                                               ? engine::OperandRole::Weights
-                                                               : engine::OperandRole::Activations,
-                                                           report.columnwise);
-  };
   const std::size_t count = columns.size();
-  return {
-      .name = "comparisons",
-      .columns = std::move(columns),
-      .rows =
-          [&recorded, direction, count](const RowSink& sink) {
-            const engine::RecipeComparison& comparison = recorded.comparison;
-            if (comparison.request.series) return;  // series_table()
-            const char* const operand = comparison.request.weights     ? "W"
-                                        : comparison.request.gradients ? "dY"
-                                                                       : "X";
-            for (const QuantizationReport& report : comparison.reports) {
-              if (direction && report.columnwise != direction->columnwise) continue;
-              const std::string name =
-                  engine::recipe_name(report.recipe, comparison.request.weights);
-              Row row{.cells = cells_of(recorded.wall_clock_ms, operand, comparison.device.name,
-                                        recipe_title(report.recipe), name,
-                                        engine::name_of(report.recipe.scaling),
-                                        report.columnwise ? "columnwise" : "rowwise"),
-                      .full_name = facts_text(report, name)};
-              if (!report.refused.empty()) {
-                if (direction) {
-                  row.cells[4] = toned(worded(name, name + ": " + report.refused), Tone::Dim);
+  return {.name = "comparisons",
+          .columns = std::move(columns),
+          .rows =
+              [&recorded, direction, count](const RowSink& sink) {
+                const engine::RecipeComparison& comparison = recorded.comparison;
+                if (comparison.request.series) return;  // series_table()
+                const char* const operand = comparison.request.weights     ? "W"
+                                            : comparison.request.gradients ? "dY"
+                                                                           : "X";
+                for (const QuantizationReport& report : comparison.reports) {
+                  if (direction && report.columnwise != direction->columnwise) continue;
+                  const std::string name =
+                      engine::recipe_name(report.recipe, comparison.request.weights);
+                  Row row{.cells = cells_of(recorded.wall_clock_ms, operand, comparison.device.name,
+                                            recipe_title(report.recipe), name,
+                                            engine::name_of(report.recipe.scaling),
+                                            report.columnwise ? "columnwise" : "rowwise"),
+                          .full_name = facts_text(report, name)};
+                  if (!report.refused.empty()) {
+                    if (direction) {
+                      row.cells[4] = toned(worded(name, name + ": " + report.refused), Tone::Dim);
+                    }
+                    row.cells.emplace_back(report.refused);
+                    row.cells.resize(count);
+                    sink(row);
+                    continue;
+                  }
+                  const engine::OperandStatistics& statistics = report.statistics;
+                  const auto elements = static_cast<double>(statistics.elements);
+                  const auto share = [elements](std::uint64_t part) {
+                    return worded(alarming(part), share_text(static_cast<double>(part), elements));
+                  };
+                  const double ns =
+                      report.times_ns.empty() ? kNaN : engine::median_of(report.times_ns);
+                  const bool compared = statistics.left_out() < statistics.elements;
+                  const auto add = [&row](auto&&... cells) {
+                    (row.cells.emplace_back(std::forward<decltype(cells)>(cells)), ...);
+                  };
+                  add(Cell(), statistics.elements, snr_cell(statistics),
+                      known(statistics.median_block_snr_db), report.max_relative_error,
+                      compared ? Cell(report.max_ulp) : Cell(), share(statistics.saturated),
+                      share(statistics.underflowed), share(statistics.lost), statistics.undefined);
+                  add_waste_cells(row.cells, report.waste);
+                  add(known(8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
+                            elements),
+                      report.code_bytes, report.scale_bytes, report.moved_bytes, known(ns),
+                      known(against_copy(comparison, static_cast<double>(report.moved_bytes), ns)),
+                      comparison.copy_times_ns.empty()
+                          ? Cell()
+                          : Cell(engine::median_of(comparison.copy_times_ns)),
+                      comparison.copy_bytes);
+                  if (direction) {
+                    const double reference = direction->reference == nullptr
+                                                 ? kNaN
+                                                 : direction->reference->statistics.snr_db;
+                    row.cells.insert(row.cells.begin() + kBehindSnr,
+                                     lost_snr_cell(lost_snr(reference, statistics.snr_db)));
+                  }
+                  sink(row);
                 }
-                row.cells.emplace_back(report.refused);
-                row.cells.resize(count);
-                sink(row);
-                continue;
-              }
-              const engine::OperandStatistics& statistics = report.statistics;
-              const auto elements = static_cast<double>(statistics.elements);
-              const auto share = [elements](std::uint64_t part) {
-                return worded(alarming(part), share_text(static_cast<double>(part), elements));
-              };
-              const double ns = report.times_ns.empty() ? kNaN : engine::median_of(report.times_ns);
-              const bool compared = statistics.left_out() < statistics.elements;
-              const auto add = [&row](auto&&... cells) {
-                (row.cells.emplace_back(std::forward<decltype(cells)>(cells)), ...);
-              };
-              add(Cell(), statistics.elements, snr_cell(statistics),
-                  known(statistics.median_block_snr_db), report.max_relative_error,
-                  compared ? Cell(report.max_ulp) : Cell(), share(statistics.saturated),
-                  share(statistics.underflowed), share(statistics.lost), statistics.undefined);
-              add_waste_cells(row.cells, report.waste);
-              add(known(8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
-                        elements),
-                  report.code_bytes, report.scale_bytes, report.moved_bytes, known(ns),
-                  known(against_copy(comparison, static_cast<double>(report.moved_bytes), ns)),
-                  comparison.copy_times_ns.empty()
-                      ? Cell()
-                      : Cell(engine::median_of(comparison.copy_times_ns)),
-                  comparison.copy_bytes);
-              if (direction) {
-                const double reference = direction->reference == nullptr
-                                             ? kNaN
-                                             : direction->reference->statistics.snr_db;
-                row.cells.insert(row.cells.begin() + kBehindSnr,
-                                 lost_snr_cell(lost_snr(reference, statistics.snr_db)));
-              }
-              sink(row);
-            }
-          },
-      .note = std::ranges::any_of(recorded.comparison.reports, transformed) ? underflow_note() : "",
-      .only_with_rows = true};
+              },
+          .note = notes(recorded.comparison),
+          .only_with_rows = true};
 }
 
 Table recipe_experts_table(std::vector<const QuantizationReport*> reports, bool weights) {

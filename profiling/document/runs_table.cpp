@@ -1,6 +1,8 @@
 // One row per run: what people compare, and for files every setting and total.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -55,9 +57,16 @@ Cell worst_snr_cell(const engine::RunResult& result) {
 
 class RunsTable {
  public:
+  /// Where a run was made has columns if that is not the same for all.
+  explicit RunsTable(const std::vector<NamedRun>& runs)
+      : backends_(differs(runs, [](const auto& result) { return result.effective.backend; })),
+        devices_(differs(runs, [](const auto& result) { return result.device.name; })) {}
+
   std::vector<Column> columns() const {
-    std::vector<Column> columns = {
-        for_people("run"),
+    std::vector<Column> columns = {for_people("run")};
+    if (backends_) columns.push_back(for_people("backend", Measure::Words, "What multiplied"));
+    if (devices_) columns.push_back(for_people("device", Measure::Words, "Where it ran"));
+    std::vector<Column> rest = {
         for_people("step, median", Measure::Time,
                    "Time of one step: half of the timed ones took less"),
         for_people("95 % interval", Measure::Words, "Where the median lies with 95 % confidence"),
@@ -72,6 +81,7 @@ class RunsTable {
                    "Elements of outputs that became infinite or NaN"),
         for_files("request_id", Measure::Count),
         for_files("wall_clock_ms", Measure::Count)};
+    std::ranges::move(rest, std::back_inserter(columns));
     request_.add_columns(columns);
     for (const char* const key :
          {"iterations", "iteration_median_ns", "iteration_p5_ns", "iteration_p95_ns",
@@ -96,12 +106,14 @@ class RunsTable {
     const std::string precision = median_precision(times.durations_ns).text;
     const bool timed = time.n > 0;
     const bool rated = timed && time.median > 0 && result.flop > 0;
-    Row row{.cells = cells_of(named.name, timed ? Cell(time.median) : Cell(),
-                              precision.empty() ? Cell() : Cell(precision), time.n,
-                              times.throttled.empty() ? Cell() : Cell(times.throttled_count),
-                              rated ? Cell(1e9 * result.flop / time.median) : Cell(),
-                              worst_snr_cell(result), lost_outputs(result), result.id,
-                              run.wall_clock_ms)};
+    Row row{.cells = cells_of(named.name)};
+    if (backends_) row.cells.emplace_back(std::string(engine::name_of(result.effective.backend)));
+    if (devices_) row.cells.emplace_back(result.device.name);
+    add_cells(row.cells, timed ? Cell(time.median) : Cell(),
+              precision.empty() ? Cell() : Cell(precision), time.n,
+              times.throttled.empty() ? Cell() : Cell(times.throttled_count),
+              rated ? Cell(1e9 * result.flop / time.median) : Cell(), worst_snr_cell(result),
+              lost_outputs(result), result.id, run.wall_clock_ms);
     request_.add_cells(row.cells, &result.effective);
     row.cells.emplace_back(time.n);
     for (const double ns : {time.median, time.p5, time.p95}) {
@@ -125,6 +137,14 @@ class RunsTable {
   }
 
  private:
+  static bool differs(const std::vector<NamedRun>& runs, const auto& of) {
+    return std::ranges::any_of(runs, [&](const NamedRun& one) {
+      return of(one.run->result) != of(runs.front().run->result);
+    });
+  }
+
+  bool backends_;
+  bool devices_;
   FieldColumns request_{engine::kType<engine::RunRequest>};
   FieldColumns device_{engine::kType<engine::DeviceFacts>, "device."};
   FieldColumns pool_{engine::kType<engine::GraphMemoryFacts>, "graph_memory."};
@@ -134,7 +154,7 @@ class RunsTable {
 }  // namespace
 
 Table runs_table(std::vector<NamedRun> runs) {
-  const auto maker = std::make_shared<const RunsTable>();
+  const auto maker = std::make_shared<const RunsTable>(runs);
   return {.name = "runs",
           .columns = maker->columns(),
           .rows = [maker, runs = std::move(runs)](const RowSink& sink) {

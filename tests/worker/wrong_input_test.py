@@ -42,6 +42,7 @@ CASES = [
     (["doctor", SESSION, "--snapshot", SESSION], "--snapshot was given 2 times"),
     (["doctor", SESSION, "--prove"], "--snapshot excludes --prove: leave out one of them"),
     (["quantize"], "a file is required, as in expertscope quantize FILE; see expertscope quantize --help"),
+    (["connect"], "a host is required, as in expertscope connect HOST; see expertscope connect --help"),
     (["quantize", "@none.npy"], "none.npy cannot be opened: No such file or directory"),
     (["run", REQUEST], "such a file is read with --request FILE; see"),
     ([*RUN, SESSION], "s.session' was not expected; see"),

@@ -174,6 +174,9 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
     width += at.x - begin;
     at.x = begin;
   }
+  // In a table that scrolls sideways, the edge would cut "100 %" to "10".
+  if (const float seen = draw->GetClipRectMax().x - at.x; seen > 0.0F)
+    width = std::min(width, seen);
   offer_copy(context, column, cell, at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()));
   const std::string text = fitted_cell(font, column, cell.text, width);
   const bool explained = first && !row.tooltip.empty();

@@ -374,6 +374,22 @@ std::vector<PaletteEntry> palette_entries(const PaletteSource& source) {
                      .title = "Numerics: Channels",
                      .words = "outlier channel column row amax massive activation",
                      .command = ShowPage{Page::Numerics, "channels"}});
+  entries.push_back({.id = "view.numerics.steps",
+                     .group = "View",
+                     .title = "Numerics: Over steps",
+                     .words = "series history delayed amax drift step",
+                     .command = ShowPage{Page::Numerics, "steps"}});
+  entries.push_back({.id = "view.compare.pair",
+                     .group = "View",
+                     .title = "Compare: A against B",
+                     .words = "swap interleaved measure again ratio verdict",
+                     .command = ShowPage{Page::Compare, "pair"}});
+  entries.push_back(
+      {.id = "view.compare.frontier",
+       .group = "View",
+       .title = "Compare: Frontier",
+       .words = "start the sweep of recipes shapes seeds accuracy against time pareto",
+       .command = ShowPage{Page::Compare, "frontier"}});
   for (const ShippedRecording& one : kShippedRecordings) {
     if (one == kExampleRecording) continue;  // has an action of its own
     entries.push_back({.id = fmt::format("shipped.{}", one.file),

@@ -157,12 +157,24 @@ TEST_F(TensorTest, LiveRunsItOnlyWithItsSizes) {
   EXPECT_EQ(state().shown()->request.shape.rows, 768);
 }
 
+TEST_F(TensorTest, ThatFitsWOnlyIsW) {
+  open_tensor("x-2-48-64.npy");
+  EXPECT_EQ(workbench_->view().blocked, "");
+  EXPECT_EQ(state().requested.activations, before_.activations);
+  EXPECT_EQ(std::get<engine::FileInput>(state().requested.weights).path,
+            folder_ + "/x-2-48-64.npy");
+  EXPECT_EQ(state().requested.shape.num_experts, 2);
+  EXPECT_THAT(workbench_->notices.status_message(), HasSubstr("gives the values of W"));
+  workbench_->act(Action::Undo);
+  EXPECT_EQ(state().requested, before_);
+}
+
 TEST_F(TensorTest, ThatCannotFitSaysWhyThereIsNoRun) {
   state().live = true;
-  open_tensor("x-2-3-4.npy");
+  open_tensor("x-2-3-4-5.npy");
   EXPECT_FALSE(runs().link.waiting());
   EXPECT_EQ(workbench_->view().blocked,
-            "x-2-3-4.npy cannot be X: its shape is [2, 3, 4]; X must be [tokens, K]");
+            "x-2-3-4-5.npy cannot be X: its shape is [2, 3, 4, 5]; X must be [tokens, K]");
   EXPECT_EQ(state().requested.shape, before_.shape);
   open_tensor("x-64-128.npy");
   EXPECT_EQ(workbench_->view().blocked, "");

@@ -39,7 +39,7 @@ TEST(Machine, WhatItSaysIsRead) {
   EXPECT_FALSE(machine.has_bundle);
   EXPECT_EQ(machine_words(machine),
             "2 x NVIDIA H200, driver 580.95.05, CUDA 13.0, Ubuntu 24.04.1 LTS, glibc 2.39, 16 "
-            "cores, 1.0 GiB free");
+            "cores, 1.00 GiB free");
 }
 
 TEST(Machine, AnAnswerThatEndsEarlyIsNone) {

@@ -472,7 +472,7 @@ constexpr Attack kAttacks[] = {
     {"AllocationPastTheEnd", nullptr, "UPDATE snapshot_allocations SET address = -1, bytes = 2",
      "is out of range"},
     {"AllocationRole", nullptr, "UPDATE snapshot_allocations SET role = 'boss'",
-     "role is 'boss', which is none of the 12 known"},
+     "role is 'boss', which is none of the 13 known"},
     {"FindingNodeOutside", nullptr, "UPDATE finding_nodes SET node = 900", "finding node is 900"},
     {"AccessOutside", nullptr, "UPDATE finding_accesses SET graph = -1",
      "graph is -1; it must be between 0 and 1000"},
