@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/model/backend_traits.h"
 #include "engine/model/projections.h"
 #include "engine/model/snr_words.h"
 #include "profiling/document/columns.h"
@@ -107,7 +108,8 @@ class RunsTable {
     const bool timed = time.n > 0;
     const bool rated = timed && time.median > 0 && result.flop > 0;
     Row row{.cells = cells_of(named.name)};
-    if (backends_) row.cells.emplace_back(std::string(engine::name_of(result.effective.backend)));
+    if (backends_)
+      row.cells.emplace_back(std::string(engine::traits_of(result.effective.backend).label));
     if (devices_) row.cells.emplace_back(result.device.name);
     add_cells(row.cells, timed ? Cell(time.median) : Cell(),
               precision.empty() ? Cell() : Cell(precision), time.n,

@@ -145,6 +145,10 @@ class Export(CommandLine):
             self.assertIn(word, page.text[:page.text.index("step, median")])
         links = [value for name, value in page.attributes if name == "href" and value.startswith("#")]
         self.assertEqual(len(links), page.tags.count("h2"))
+        # A row says where it was measured, as not all are from one device.
+        self.assertRegex(page.text, r"run\s+backend\s+device\s+step, median")
+        self.assertRegex(page.text, r"14\. B: [^\n]*?\s+Expertscope\s+NVIDIA H200\s+538\.9")
+        self.assertRegex(page.text, r"22\. [^\n]*?\s+CPU reference\s+Intel")
         # Runs come first, as in the table above them.
         order = [page.text.rindex(part) for part in ("Experts per token 8", "Recipes side by side", "Graph doctor: ")]
         self.assertEqual(order, sorted(order))

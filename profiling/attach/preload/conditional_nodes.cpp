@@ -1,7 +1,8 @@
 #include "profiling/attach/preload/conditional_nodes.h"
 
-#include <sched.h>
-#include <atomic>
+#include <mutex>
+
+#include "profiling/attach/preload/spin_lock.h"
 
 namespace attach {
 namespace {
@@ -14,22 +15,12 @@ struct Noted {
 constexpr std::size_t kNoted = 1024;
 constinit Noted g_noted[kNoted]{};
 constinit std::size_t g_next = 0;
-constinit std::atomic_flag g_busy = ATOMIC_FLAG_INIT;
-
-class Locked {
- public:
-  Locked() {
-    while (g_busy.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  ~Locked() { g_busy.clear(std::memory_order_release); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-};
+constinit SpinLock g_lock{};
 
 }  // namespace
 
 void note_conditional(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS& parameters) {
-  const Locked locked;
+  const std::lock_guard locked(g_lock);
   Noted* place = nullptr;
   for (Noted& one : g_noted) {
     if (one.node == node) place = &one;  // of a node that is gone
@@ -44,7 +35,7 @@ void note_conditional(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS& para
           .kind = parameters.type, .count = parameters.size, .graphs = parameters.phGraph_out}};
 }
 
-void unlock_conditionals_of_parent() { g_busy.clear(std::memory_order_release); }
+void unlock_conditionals_of_parent() { g_lock.reset(); }
 
 bool read_conditional(const GraphApi& api, CUgraphNode node, ConditionalBodies& bodies) {
   if (api.get_parameters != nullptr) {
@@ -57,7 +48,7 @@ bool read_conditional(const GraphApi& api, CUgraphNode node, ConditionalBodies& 
       return bodies.graphs != nullptr;
     }
   }
-  const Locked locked;
+  const std::lock_guard locked(g_lock);
   for (const Noted& one : g_noted) {
     if (one.node != node) continue;
     bodies = one.bodies;

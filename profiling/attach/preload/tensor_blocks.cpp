@@ -3,14 +3,15 @@
 // under the allocator's lock, so the order here is the order of the memory's owners.
 #include "profiling/attach/preload/tensor_blocks.h"
 
-#include <sched.h>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include "profiling/attach/preload/captures.h"
 #include "profiling/attach/preload/python_frames.h"
 #include "profiling/attach/preload/real_symbols.h"
+#include "profiling/attach/preload/spin_lock.h"
 #include "profiling/attach/preload/spool_file.h"
 
 namespace attach {
@@ -35,17 +36,7 @@ constexpr std::size_t kPlaces = 1 << 17;
 constexpr std::size_t kMostBlocks = kPlaces / 4 * 3;
 constinit Block g_blocks[kPlaces]{};
 constinit std::size_t g_count = 0;
-constinit std::atomic_flag g_busy = ATOMIC_FLAG_INIT;
-
-class Locked {
- public:
-  Locked() {
-    while (g_busy.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  ~Locked() { g_busy.clear(std::memory_order_release); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-};
+constinit SpinLock g_lock{};
 
 std::size_t home_of(std::uint64_t address) {
   return (address * 0x9E3779B97F4A7C15 >> 24) % kPlaces;
@@ -97,7 +88,7 @@ void report_release(std::uint64_t address) {
 }
 
 void made(std::uint64_t address, std::uint64_t bytes) {
-  const Locked locked;
+  const std::lock_guard locked(g_lock);
   Block& block = g_blocks[place_of(address)];
   const bool watched = block.address != 0 && block.state == State::Gone;
   if (block.address == 0) {
@@ -113,7 +104,7 @@ void made(std::uint64_t address, std::uint64_t bytes) {
 }
 
 void released(std::uint64_t address) {
-  const Locked locked;
+  const std::lock_guard locked(g_lock);
   const std::size_t place = place_of(address);
   Block& block = g_blocks[place];
   if (block.address == 0) return;
@@ -139,7 +130,7 @@ constinit std::atomic<Report> g_real{nullptr};
 
 void report_live_blocks() {
   if (spool_header() == nullptr) return;
-  const Locked locked;
+  const std::lock_guard locked(g_lock);
   if (g_count == 0) return;
   for (Block& block : g_blocks) {
     if (block.address == 0) continue;
@@ -154,7 +145,7 @@ void drop_blocks_of_parent() {
     for (Block& block : g_blocks) block = {};
   }
   g_count = 0;
-  g_busy.clear(std::memory_order_release);
+  g_lock.reset();
 }
 
 }  // namespace attach

@@ -87,18 +87,19 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
   const Allocation& gone = *context.allocation(held.allocation);
   const GraphSnapshot& graph = context.graph(held.graph);
   const Gone when = when_gone(graph, gone);
+  const bool cached = gone.role == engine::AllocationRole::Cached;
+  const bool harmless = is_still_in_cache(context, gone, graph.last_launch);
   Finding finding{.rule = "freed-memory", .hazard = 3, .confidence = Confidence::Possible};
   for (const Touch* touch : held.touches) {
     add_node(finding.nodes, {held.graph, touch->node});
     add_access(finding.accesses, context.access(held.graph, *touch));
     const bool sure = touch->place != Touch::Place::Descriptor &&
                       (when != Gone::BeforeCapture || touch->certain());
-    if (sure && !is_still_in_cache(context, gone, graph.last_launch))
-      finding.confidence = Confidence::Likely;
+    if (sure && !harmless) finding.confidence = Confidence::Likely;
   }
   const std::string nodes = context.text(finding.nodes);
   const char* hold = finding.nodes.size() == 1 ? "holds" : "hold";
-  finding.title = when == Gone::DuringCapture
+  finding.title = when == Gone::DuringCapture && !cached
                       ? fmt::format("{} was regrown during capture; {} {} the old address",
                                     text(gone), nodes, hold)
                       : fmt::format("{} is freed, but {} {} its address", text(gone), nodes, hold);
@@ -107,11 +108,12 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
       "writes there: the memory's new owner is overwritten, or the replay faults because nothing "
       "is mapped there.",
       gone.address,
-      when == Gone::DuringCapture  ? "while the graph was captured, or replaced "
-                                     "by a larger one (regrown during capture)"
+      when == Gone::DuringCapture  ? (cached ? "while the graph was captured"
+                                             : "while the graph was captured, or replaced "
+                                               "by a larger one (regrown during capture)")
       : when == Gone::AfterCapture ? "after the capture"
                                    : "before the capture began");
-  if (gone.role == engine::AllocationRole::Cached) {
+  if (cached) {
     finding.explanation +=
         " The memory belongs to a framework's cache, which gives it to the next tensor of about "
         "this size.";
