@@ -136,8 +136,13 @@ int print_figures(const QuantizeOptions& options, const engine::RunRequest& requ
     return report(ran.error());
   }
   const LargestElement largest = largest_of(recorded.comparison);
+  // Scales are of an infinite amax otherwise, which is not the printed one.
+  const bool all_finite = std::ranges::all_of(
+      recorded.comparison.reports,
+      [](const engine::QuantizationReport& one) { return one.statistics.undefined == 0; });
   if (options.json) {
     nlohmann::ordered_json document = {{"amax", json_number(largest.amax)},
+                                       {"amax_of_finite_only", !all_finite},
                                        {"amax_row", largest.row},
                                        {"amax_column", largest.column}};
     document.update(engine::to_json(recorded.comparison));
@@ -145,9 +150,6 @@ int print_figures(const QuantizeOptions& options, const engine::RunRequest& requ
     return kExitOk;
   }
   profiling::Document document;
-  const bool all_finite = std::ranges::all_of(
-      recorded.comparison.reports,
-      [](const engine::QuantizationReport& one) { return one.statistics.undefined == 0; });
   document.fact(all_finite ? "amax" : "amax, finite",
                 largest.row < 0 ? profiling::number_text(largest.amax)
                                 : fmt::format("{}, in column {} of row {}",

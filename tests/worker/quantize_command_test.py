@@ -401,7 +401,11 @@ class Quantize(CommandLine):
         self.assertNotIn("NaN", self.ok(*base))
         x[2, :127], x[3, 0] = np.nan, -np.inf
         np.save(self.path("x.npy"), x)
-        self.assertIn("128 of these elements are NaN or infinite before quantization", self.ok(*base))
+        text = self.ok(*base)
+        self.assertIn("128 of these elements are NaN or infinite before quantization", text)
+        self.assertRegex(text, r"amax, finite +\d")
+        self.assertIn("makes the amax of its block infinite", " ".join(text.split()))
+        self.assertIs(json.loads(self.ok(*base, "--json"))["amax_of_finite_only"], True)
         self.assertIn(", 128 NaN or infinite before quantization",
                       self.ok(*base, "--dump", self.path("out")))
 
@@ -427,14 +431,15 @@ class Quantize(CommandLine):
     def test_mistakes_are_named(self):
         np.save(self.path("x.npy"), self.x())
         base = ["quantize", *CPU, "--input", self.path("x.npy"), "--dump", self.path("out")]
-        with open(self.path("s.json"), "w") as file:
+        splits = ["--splits", self.path("s.json")]
+        with open(splits[1], "w") as file:
             json.dump([1, 2], file)
-        said = self.refused(1, *base, "--splits", self.path("s.json"))
-        self.assertIn("3", said)
-        self.assertIn("192", said)
+        for operand in ("activations", "gradients"):
+            self.assertIn("the splits sum to 3 but the shape has 192 rows; the tensor has that many",
+                          self.refused(1, *base, *splits, "--operand", operand))
         with open(self.path("s.json"), "w") as file:
             file.write("{")
-        self.assertIn("s.json", self.refused(1, *base, "--splits", self.path("s.json")))
+        self.assertIn("s.json", self.refused(1, *base, *splits))
         self.assertIn("/nowhere", self.refused(1, "quantize", *CPU, "--input", "/nowhere",
                                                "--dump", self.path("out")))
         self.assertIn("fp4", self.refused(1, *base, "--activation_format", "fp4"))

@@ -27,6 +27,9 @@ TEST(Quantity, CountsHaveNoExponentAtTheBordersOfTheirPrefixes) {
   EXPECT_EQ(flop_text(999.6e12), "1 PFLOP");
   EXPECT_EQ(bytes_text(1'048'575), "1.0 MiB");
   EXPECT_EQ(bytes_text(1023), "1023 B");
+  // Beside "1001.0 MiB" the ratio of 1.28 follows from the figures.
+  EXPECT_EQ(bytes_text(1'342'177'280), "1.25 GiB");
+  EXPECT_EQ(bytes_text(13'421'772'800), "12.5 GiB");
 }
 
 TEST(AlgorithmText, ComparesOnlySeveral) {

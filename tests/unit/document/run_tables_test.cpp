@@ -226,6 +226,30 @@ TEST(RunTables, ColumnsAreTheSameForEveryRun) {
   }
 }
 
+TEST(RunsTable, SaysWhereRunsWereMadeIfThatDiffers) {
+  const RecordedRun first = sample_run(3);
+  RecordedRun second = first;
+  const auto headings = [&] {
+    const Table table = runs_table({{.run = &first, .name = "1"}, {.run = &second, .name = "2"}});
+    expect_sound(table);
+    std::vector<std::string> all;
+    for (const Column& column : table.columns) {
+      if (column.for_people()) all.push_back(column.heading());
+    }
+    return all;
+  };
+  EXPECT_THAT(headings(), testing::Not(testing::AnyOf(testing::Contains("backend"),
+                                                      testing::Contains("device"))));
+  second.result.device.name = "another processor";
+  EXPECT_THAT(headings(), testing::Contains("device"));
+  EXPECT_THAT(headings(), testing::Not(testing::Contains("backend")));
+  second.result.effective.backend =
+      first.result.effective.backend == engine::GemmBackend::CpuReference
+          ? engine::GemmBackend::Expertscope
+          : engine::GemmBackend::CpuReference;
+  EXPECT_THAT(headings(), testing::IsSupersetOf({"backend", "device"}));
+}
+
 TEST(RunDocument, HasNothingToSayOfAnEmptyRunButWhatItWas) {
   const RecordedRun empty;
   const std::string text = text_of(run_document(empty, "a request"));
