@@ -277,7 +277,8 @@ engine::Result<engine::RunRequest> RunsController::fitted_to_operand(
     engine::RunRequest request = state.requested;
     input_of(request, opening.file.operand) = opening.before;
     input_of(request, other) = engine::FileInput{report.path, {}};
-    if (auto fits = fitted_to_file(std::move(request), other, report); fits.ok()) return fits;
+    auto fits = fitted_to_file(std::move(request), other, report);
+    if (fits.ok() && engine::validate(fits.value()).ok()) return fits;
   }
   return as_meant;
 }

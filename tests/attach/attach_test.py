@@ -69,7 +69,7 @@ class Attach(unittest.TestCase):
 
     def test_each_mistake_is_found_by_its_rule(self):
         rules = {"pool-alias": "pool-alias", "unloaded": "unloaded-module", "other-thread": "other-thread-in-capture",
-                 "waits": "sync-in-capture"}
+                 "waits": "sync-in-capture", "host-source-freed": "dead-host-source"}
         for scenario, rule in rules.items():
             with self.subTest(scenario=scenario):
                 self.setUp()
@@ -77,7 +77,7 @@ class Attach(unittest.TestCase):
 
     def test_healthy_twins_are_clean(self):
         for scenario in ["healthy", "freed-at-the-end", "unloaded-after-destroy", "other-thread-local", "updated",
-                         "node-changed", "many-threads"]:
+                         "node-changed", "many-threads", "host-source-kept"]:
             with self.subTest(scenario=scenario):
                 self.setUp()
                 self.assertEqual(self.findings(scenario, expect=0), [])

@@ -45,6 +45,23 @@ void freed_at_the_end(Program& program) {
   check(program.cu.mem_free(scratch), "cuMemFree");
 }
 
+/// A copy node reads the host's memory in every replay, here after it is gone.
+void host_source(Program& program, bool in_time) {
+  void* host = nullptr;
+  check(program.cu.mem_alloc_host(&host, 64), "cuMemAllocHost");
+  CUgraphExec exec = program.instantiated(program.captured([&] {
+    check(program.cu.copy_async(program.x, host, 64, program.stream), "cuMemcpyHtoDAsync");
+    program.scale(program.y, program.x);
+  }));
+  program.launch(exec, 2);
+  if (in_time) check(program.cu.destroy(exec), "cuGraphExecDestroy");
+  check(program.cu.mem_free_host(host), "cuMemFreeHost");
+  if (!in_time) program.launch(exec);
+}
+
+void host_source_freed(Program& program) { host_source(program, false); }
+void host_source_kept(Program& program) { host_source(program, true); }
+
 /// A stream-ordered release gives the first graph's scratch to the second.
 void pool_alias(Program& program) {
   CUdeviceptr first = 0;
@@ -331,6 +348,8 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"healthy", healthy},
     {"freed", freed},
     {"freed-at-the-end", freed_at_the_end},
+    {"host-source-freed", host_source_freed},
+    {"host-source-kept", host_source_kept},
     {"pool-alias", pool_alias},
     {"unloaded", unloaded},
     {"unloaded-after-destroy", unloaded_after_destroy},

@@ -166,6 +166,8 @@ class Quantize(CommandLine):
             self.assertEqual(got["manifest"]["rowwise"]["format"], "e5m2")
             self.assertEqual(got["manifest"]["shape"], list(x.shape))
         got = self.dump(x[None], "--operand", "weights")
+        self.assertIn("Wasted: a square block of 128x128 keeps one scale and counts once",
+                      self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--operand", "weights"))
         self.assertEqual(got["manifest"]["operand"], "weights")
 
     def test_only_a_line_can_repeat_the_scale_of_its_square(self):
@@ -398,7 +400,8 @@ class Quantize(CommandLine):
         x = self.x()
         np.save(self.path("x.npy"), x)
         base = ["quantize", *CPU, "--input", self.path("x.npy")]
-        self.assertNotIn("NaN", self.ok(*base))
+        self.assertNotRegex(self.ok(*base), "NaN|amax, finite|Wasted: a square")
+        self.assertIs(json.loads(self.ok(*base, "--json"))["amax_of_finite_only"], False)
         x[2, :127], x[3, 0] = np.nan, -np.inf
         np.save(self.path("x.npy"), x)
         text = self.ok(*base)
