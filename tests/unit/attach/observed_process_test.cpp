@@ -112,6 +112,39 @@ class Observing : public testing::Test {
   HandMadeSpool spool_;
 };
 
+TEST_F(Observing, TensorsLieInsideTheirSegment) {
+  const auto tensor = [this](std::uint64_t address, std::uint64_t bytes) {
+    spool_.add(spool::TensorBlock{.address = address, .bytes = bytes});
+  };
+  const auto dropped = [this](std::uint64_t address, std::string_view python) {
+    spool_.add(spool::TensorBlockReleased{.address = address,
+                                          .python_bytes = static_cast<std::uint32_t>(python.size()),
+                                          .unused = 0},
+               python);
+  };
+  allocate(kBlock, 1 << 20);
+  tensor(kBlock, 512);  // where the segment begins, and still not the segment
+  tensor(kBlock + 512, 512);
+  tensor(0, 64);  // what no writer writes
+  tensor(~std::uint64_t{0} - 8, 64);
+  began(1);
+  memset_node(0, kBlock + 512);
+  read(1);
+  dropped(kBlock + 512, "train.py:8 step\ntrain.py:20 <module>\n");
+  dropped(kBlock + 4096, "nobody.py:1 has\n");  // not known
+  tensor(kBlock + 512, 1024);
+  launched(2);
+  const Snapshot made = snapshot();
+  ASSERT_EQ(made.ledger.size(), 4U);
+  EXPECT_EQ(made.ledger[0].role, engine::AllocationRole::Unknown);
+  EXPECT_TRUE(made.ledger[0].live());
+  EXPECT_EQ(made.ledger[2].role, engine::AllocationRole::Cached);
+  EXPECT_FALSE(made.ledger[2].live());
+  EXPECT_EQ(made.ledger[2].freed_where, "train.py:8 step, called by train.py:20 <module>");
+  EXPECT_EQ(made.ledger[3].address, kBlock + 512);
+  EXPECT_THAT(rules(), ElementsAre("freed-memory"));
+}
+
 TEST_F(Observing, ALaunchAfterTheReleaseIsFound) {
   allocate(kBlock);
   began(1);
