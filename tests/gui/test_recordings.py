@@ -126,3 +126,20 @@ def test_a_recorded_visit_speaks_of_its_machine_and_of_whose_request_it_shows(op
     assert window.control("shape.rows")["enabled"]
     window.key("ctrl+1")
     window.wait("why there is no run", lambda m: "has no run" in (value(window, "performance.no_run") or ""))
+
+
+def test_the_recorded_training_step_shows_its_fault_and_the_cure_for_its_framework(open_window):
+    window = open_window(str(SAMPLE.parent / "train_step.session"), "--no-worker")
+    window.wait("its finding, chosen", shown("doctor.code"))
+    assert value(window, "doctor.finding.0") == "likely freed-memory"
+    assert "copy new inputs" in value(window, "doctor.fix")
+    assert "static_x.copy_(x)" in value(window, "doctor.code")
+    # A choice of the user stays.
+    window.click("doctor.library.0")
+    window.wait("C++", lambda m: "cudaMalloc" in value(window, "doctor.code"))
+    window.click("doctor.finding.1")
+    window.settle()
+    assert "cudaMalloc" in value(window, "doctor.code")
+    window.click("graphs.view.2")
+    window.wait("the map", shown("memory.key"))
+    assert "named by freed-memory" in value(window, "memory.key")

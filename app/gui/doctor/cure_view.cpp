@@ -19,6 +19,18 @@ bool is_disproved(const profiling::Finding& finding) {
 
 constexpr float kCopyRoom = 64.0F;  // grid pixels, for the button after the libraries
 
+// Places in the choice of libraries.
+constexpr int kCublasLt = 0;
+constexpr int kPyTorch = 1;
+
+/// The library that the program uses, as far as its memory shows.
+int library_of(const profiling::DoctorReport* report) {
+  const bool cached = report != nullptr &&
+                      std::ranges::find(report->snapshot.ledger, engine::AllocationRole::Cached,
+                                        &engine::Allocation::role) != report->snapshot.ledger.end();
+  return cached ? kPyTorch : kCublasLt;
+}
+
 /// The search found it for this finding, or for wrong replays that no finding explains.
 std::string smallest_of(const profiling::DoctorReport& report, const profiling::Finding* finding) {
   if (finding != nullptr && !explains_smallest_cure(report, *finding)) return "";
@@ -42,15 +54,18 @@ profiling::Fix fix_of(const profiling::Finding* finding) {
 
 }  // namespace
 
-void CureView::draw_code(const PanelContext& context, const profiling::Fix& fix) {
+void CureView::draw_code(const PanelContext& context, const profiling::Fix& fix, int usual) {
   const float room = ImGui::GetContentRegionAvail().x;
   const float libraries = context.theme.px(330);
-  controls::segmented(context, "doctor.library", library_,
-                      {"cuBLASLt", "PyTorch", "Transformer Engine"},
-                      {.width = std::min(libraries, room)});
-  const std::string& code = library_ == 0   ? fix.cublaslt
-                            : library_ == 1 ? fix.pytorch
-                                            : fix.transformer_engine;
+  int library = library_.value_or(usual);
+  if (controls::segmented(context, "doctor.library", library,
+                          {"cuBLASLt", "PyTorch", "Transformer Engine"},
+                          {.width = std::min(libraries, room)})) {
+    library_ = library;
+  }
+  const std::string& code = library == kCublasLt  ? fix.cublaslt
+                            : library == kPyTorch ? fix.pytorch
+                                                  : fix.transformer_engine;
   if (code.empty()) return show_wrapped("There is nothing specific to this library.");
   if (room >= libraries + context.theme.px(kCopyRoom)) ImGui::SameLine(0, context.theme.px(kGap));
   if (controls::button(context, "doctor.copy_fix", "Copy")) ImGui::SetClipboardText(code.c_str());
@@ -89,13 +104,13 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
         return {"No finding chosen", "Click one in the list of findings."};
       },
       .draw =
-          [this, &context, finding, smallest](const Area& room) {
+          [this, &context, report, finding, smallest](const Area& room) {
             ImGui::BeginChild("##doctor.cure", room.size, false);
             const profiling::Fix fix = fix_of(finding);
             show_recorded(context, "doctor.fix", "the cure in words", fix.words);
             show_recorded(context, "doctor.smallest_cure", "smallest cure", smallest);
             if (finding != nullptr && !is_disproved(*finding)) {
-              draw_code(context, fix);
+              draw_code(context, fix, library_of(report));
             }
             ImGui::EndChild();
           },

@@ -2,6 +2,8 @@
 // changed.
 #pragma once
 
+#include <optional>
+
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_scene.h"
@@ -14,9 +16,9 @@ class CureView {
   CardSpec card(const PanelContext& context, const GraphScene& scene);
 
  private:
-  void draw_code(const PanelContext& context, const profiling::Fix& fix);
+  void draw_code(const PanelContext& context, const profiling::Fix& fix, int usual);
 
-  int library_ = 0;
+  std::optional<int> library_;  // that the user chose
 };
 
 }  // namespace app
