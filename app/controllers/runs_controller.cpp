@@ -230,9 +230,9 @@ void RunsController::take_dump() {
 }
 
 void RunsController::fit_to(const FileReport& report) {
-  const Opening opening = *std::exchange(opening_, std::nullopt);
-  const RequestOperand operand = opening.file.operand;
-  const auto* file = std::get_if<engine::FileInput>(&input_of(state.requested, operand));
+  Opening opening = *std::exchange(opening_, std::nullopt);
+  const auto* file =
+      std::get_if<engine::FileInput>(&input_of(state.requested, opening.file.operand));
   // Chosen otherwise meanwhile.
   if (file == nullptr || file->path != report.path) return run_if_live();
   auto request = fitted(opening, report);
@@ -248,27 +248,18 @@ void RunsController::fit_to(const FileReport& report) {
   resized.shape.preset = before.shape.preset;
   const std::string change = request_difference(before, resized);
   const bool routes = state.requested.routing != before.routing;
-  const auto from_file = [&](RequestOperand meant) {
-    for (int i = 0; i < kRequestOperands; ++i) {
-      const auto one = static_cast<RequestOperand>(i);
-      engine::RunRequest was = before;
-      engine::RunRequest is = state.requested;
-      if (one != meant && input_of(is, one) != input_of(was, one)) return one;
-    }
-    return meant;
-  };
   notices_.set_status(fmt::format(
       "{} gives {}{}", file_name(report.path),
       routes
           ? fmt::format("the routing{}", report.routing ? " (" + report.routing->source + ")" : "")
-          : fmt::format("the values of {}", operand_name(from_file(operand))),
+          : fmt::format("the values of {}", operand_name(opening.file.operand)),
       change.empty() ? "" : ": " + change));
   if (opening.run) return submit();
   run_if_live();
 }
 
 engine::Result<engine::RunRequest> RunsController::fitted_to_operand(
-    const Opening& opening, const FileReport& report) const {
+    Opening& opening, const FileReport& report) const {
   auto as_meant = fitted_to_file(state.requested, opening.file.operand, report);
   if (as_meant.ok() || !opening.file.opened || !report.error.empty()) return as_meant;
   // Nobody chose the operand: a file of weights is more than a file that is not X.
@@ -278,12 +269,14 @@ engine::Result<engine::RunRequest> RunsController::fitted_to_operand(
     input_of(request, opening.file.operand) = opening.before;
     input_of(request, other) = engine::FileInput{report.path, {}};
     auto fits = fitted_to_file(std::move(request), other, report);
-    if (fits.ok() && engine::validate(fits.value()).ok()) return fits;
+    if (!fits.ok() || !engine::validate(fits.value()).ok()) continue;
+    opening.file.operand = other;
+    return fits;
   }
   return as_meant;
 }
 
-engine::Result<engine::RunRequest> RunsController::fitted(const Opening& opening,
+engine::Result<engine::RunRequest> RunsController::fitted(Opening& opening,
                                                           const FileReport& report) const {
   if (!opening.file.opened || !(report.routing || holds_integers(report))) {
     return fitted_to_operand(opening, report);

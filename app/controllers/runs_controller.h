@@ -144,11 +144,12 @@ class RunsController {
   void run_if_live();
   void fit_to(const FileReport& report);
   void take_dump();
-  /// The request with the operand for which the file was opened, else with one that it fits.
-  engine::Result<engine::RunRequest> fitted_to_operand(const Opening& opening,
+  /// The request with the operand for which the file was opened. If nobody chose that one and the
+  /// file does not fit, with another one, which `opening` then has.
+  engine::Result<engine::RunRequest> fitted_to_operand(Opening& opening,
                                                        const FileReport& report) const;
   /// The request with its operand, or its routing, from the file that was opened.
-  engine::Result<engine::RunRequest> fitted(const Opening& opening, const FileReport& report) const;
+  engine::Result<engine::RunRequest> fitted(Opening& opening, const FileReport& report) const;
   bool may_load(const std::string& library, Command order);
   bool step_batches();
   bool local_worker() const;

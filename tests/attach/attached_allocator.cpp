@@ -1,22 +1,10 @@
 // A caching allocator that reports its blocks to PyTorch's memory profiler, in another library.
-#include <cstddef>
 #include <cstdint>
 
-namespace c10 {
-
-struct Device {
-  std::int8_t type;
-  std::int8_t index;
-};
-
-void reportMemoryUsageToProfiler(void* block, std::int64_t bytes, std::size_t allocated,
-                                 std::size_t reserved, Device device);
-
-}  // namespace c10
+#include "tests/attach/c10_calls.h"
 
 extern "C" {
 
-std::int64_t sum_of_reports();
 std::int64_t profiled_sum();
 void report_block(std::uint64_t address, std::int64_t bytes, int type);
 

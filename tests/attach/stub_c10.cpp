@@ -1,18 +1,10 @@
 // PyTorch's library with the memory profiler, as far as its allocator calls it.
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
+#include "tests/attach/c10_calls.h"
+
 namespace c10 {
-
-struct Device {
-  std::int8_t type;
-  std::int8_t index;
-};
-
-void reportMemoryUsageToProfiler(void* block, std::int64_t bytes, std::size_t allocated,
-                                 std::size_t reserved, Device device);
-
 namespace {
 std::atomic<std::int64_t> g_sum{0};
 }
@@ -24,5 +16,4 @@ void reportMemoryUsageToProfiler(void*, std::int64_t bytes, std::size_t, std::si
 
 }  // namespace c10
 
-extern "C" std::int64_t sum_of_reports();
 extern "C" std::int64_t sum_of_reports() { return c10::g_sum; }

@@ -30,6 +30,23 @@ def test_palette_finds_the_theme_and_nothing_else(open_window):
     assert [one["id"] for one in rows(palette(window, "theme"))] == ["palette.view.theme"]
 
 
+def test_palette_finds_views_and_buttons_of_pages(open_window):
+    window = open_window(str(WORKSPACE_BUG.with_name("h200_layer.session")), "--no-worker")
+    window.key("ctrl+4")
+    window.wait("A", lambda m: any(c["id"] == "compare.a" and c["value"] for c in m["controls"]))
+    a = window.control("compare.a")["value"]
+    found = rows(palette(window, "swap"))
+    assert found[0]["id"] == "palette.compare.swap" and "enabled=true" in found[0]["value"]
+    window.key("Return")
+    window.wait("A to be B", lambda m: any(c["id"] == "compare.b" and c["value"] == a for c in m["controls"]))
+    found = {one["id"]: one["value"] for one in rows(palette(window, "sweep"))}
+    assert "enabled=false" in found["palette.frontier.start"]  # no worker
+    window.key("Escape")
+    for word, view in (("steps", "numerics.steps"), ("frontier", "compare.frontier")):
+        assert f"palette.view.{view}" in [one["id"] for one in rows(palette(window, word))]
+        window.key("Escape")
+
+
 def test_palette_finds_and_runs_actions(open_window):
     window = open_window()
     window.wait_for_result()

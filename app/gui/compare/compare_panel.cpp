@@ -23,6 +23,11 @@ constexpr float kPickerWidth = 150;
 /// Names of its views, in their order on screen.
 constexpr std::array<std::string_view, 2> kCompareViews = {"pair", "frontier"};
 
+std::string worker_refusal(const SessionView& view) {
+  return view.link.state == LinkState::Lost || !view.hello ? "There is no worker to measure with"
+                                                           : "";
+}
+
 /// Large text in a small window: one card at a time instead of four unreadable ones.
 bool is_small(const PanelContext& context, ImVec2 size) {
   // One that is presented has the whole page anyway.
@@ -128,18 +133,25 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
 }
 
 std::string ComparePanel::again_refusal(const SessionView& view) const {
-  if (view.link.state == LinkState::Lost || !view.hello) {
-    return "There is no worker to measure with";
-  }
+  std::string why = worker_refusal(view);
+  return why.empty() ? sides_refusal() : why;
+}
+
+std::string ComparePanel::sides_refusal() const {
   if (sides_.ready()) return {};
   return sides_.offered().size() < 2 ? "Two runs are needed, to be A and B"
                                      : "Choose A and B first";
 }
 
-std::string ComparePanel::refusal(const SessionView& view, std::string_view /*button*/) {
+std::string ComparePanel::refusal(const SessionView& view, std::string_view button) {
+  if (button == "compare.swap") {
+    sides_.follow(view);
+    return sides_refusal();
+  }
   if (view.batch.id != 0 && view.batch.state == BatchState::Running) {
     return "A and B, or a sweep, are being measured";
   }
+  if (button == "frontier.start") return worker_refusal(view);
   sides_.follow(view);
   return again_refusal(view);
 }

@@ -46,6 +46,7 @@ class ComparePanel : public PagePanel {
   void draw_again(const PanelContext& context, float width);
   /// Why the pair cannot be measured again; empty = it can, once nothing else is measured.
   std::string again_refusal(const SessionView& view) const;
+  std::string sides_refusal() const;
   /// Why the newest measurement of the pair was refused or failed; empty = it was not.
   std::string error_of(const BatchStatus& batch) const;
   /// That in as many lines as it needs; returns their height with the gap below.

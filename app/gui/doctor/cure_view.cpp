@@ -23,14 +23,6 @@ constexpr float kCopyRoom = 64.0F;  // grid pixels, for the button after the lib
 constexpr int kCublasLt = 0;
 constexpr int kPyTorch = 1;
 
-/// The library that the program uses, as far as its memory shows.
-int library_of(const profiling::DoctorReport* report) {
-  const bool cached = report != nullptr &&
-                      std::ranges::find(report->snapshot.ledger, engine::AllocationRole::Cached,
-                                        &engine::Allocation::role) != report->snapshot.ledger.end();
-  return cached ? kPyTorch : kCublasLt;
-}
-
 /// The search found it for this finding, or for wrong replays that no finding explains.
 std::string smallest_of(const profiling::DoctorReport& report, const profiling::Finding* finding) {
   if (finding != nullptr && !explains_smallest_cure(report, *finding)) return "";
@@ -104,13 +96,13 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
         return {"No finding chosen", "Click one in the list of findings."};
       },
       .draw =
-          [this, &context, report, finding, smallest](const Area& room) {
+          [this, &context, &scene, finding, smallest](const Area& room) {
             ImGui::BeginChild("##doctor.cure", room.size, false);
             const profiling::Fix fix = fix_of(finding);
             show_recorded(context, "doctor.fix", "the cure in words", fix.words);
             show_recorded(context, "doctor.smallest_cure", "smallest cure", smallest);
             if (finding != nullptr && !is_disproved(*finding)) {
-              draw_code(context, fix, library_of(report));
+              draw_code(context, fix, scene.cached_memory() ? kPyTorch : kCublasLt);
             }
             ImGui::EndChild();
           },

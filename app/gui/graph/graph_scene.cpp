@@ -87,6 +87,9 @@ void GraphScene::show(const Report& report, const Run& run, const Request& reque
   report_ = report;
   run_ = run;
   ++report_generation_;
+  cached_memory_ = report != nullptr &&
+                   std::ranges::find(report->snapshot.ledger, engine::AllocationRole::Cached,
+                                     &engine::Allocation::role) != report->snapshot.ledger.end();
   if (!same) {
     graph_ = 0;
     node_ = -1;

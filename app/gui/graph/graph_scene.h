@@ -70,6 +70,8 @@ class GraphScene {
   void choose_node_by_id(std::uint64_t id);
   const Run& run() const { return run_; }
   int finding() const { return finding_; }
+  /// Some memory belongs to a framework's cache.
+  bool cached_memory() const { return cached_memory_; }
   /// Null if none is chosen.
   const profiling::Finding* chosen_finding() const;
   /// Shows the graph that holds the first of the finding's nodes.
@@ -103,6 +105,7 @@ class GraphScene {
   int node_ = -1;
   int finding_ = -1;
   bool choice_made_ = false;  // of the finding, by the user
+  bool cached_memory_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t graph_generation_ = 0;
   std::uint64_t report_generation_ = 0;

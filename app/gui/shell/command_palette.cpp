@@ -10,7 +10,9 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -146,6 +148,31 @@ WordMatch word_match(const std::vector<std::string>& typed, const PaletteEntry& 
   return match;
 }
 
+struct ViewEntry {
+  const char* id;
+  const char* title;
+  const char* words;
+  Page page;
+  std::optional<std::string_view> view;
+};
+constexpr std::array<ViewEntry, 10> kViews = {
+    {{"view.graphs.0", "Graphs: Replays", "", Page::Graphs, "replays"},
+     {"view.graphs.1", "Graphs: Topology", "", Page::Graphs, "topology"},
+     {"view.graphs.2", "Graphs: Memory", "", Page::Graphs, "memory"},
+     {"view.graphs.3", "Graphs: Doctor", "", Page::Graphs, "doctor"},
+     {"view.performance.roofline", "Performance: Roofline", "roofs ceilings bound memory compute",
+      Page::Performance, std::nullopt},
+     {"view.numerics.layer", "Numerics: Layer",
+      "expert layer picture activation memory error sources", Page::Numerics, "layer"},
+     {"view.numerics.channels", "Numerics: Channels",
+      "outlier channel column row amax massive activation", Page::Numerics, "channels"},
+     {"view.numerics.steps", "Numerics: Over steps", "series history delayed amax drift step",
+      Page::Numerics, "steps"},
+     {"view.compare.pair", "Compare: A against B", "interleaved ratio verdict", Page::Compare,
+      "pair"},
+     {"view.compare.frontier", "Compare: Frontier",
+      "sweep of recipes shapes seeds accuracy against time pareto", Page::Compare, "frontier"}}};
+
 /// A button of a page that acts on what is chosen there.
 struct PageButton {
   const char* id;  // in the control map
@@ -155,13 +182,25 @@ struct PageButton {
   ShowPage page;
   const char* otherwise;  // said if the page does not show it
 };
-const std::array<PageButton, 4> kPageButtons = {
+const std::array<PageButton, 6> kPageButtons = {
     {{"compare.again",
       "Run",
       "Compare: Measure again, A and B interleaved",
       "ab blocks verdict",
       {Page::Compare, "pair"},
       "The Compare page has no room for Measure again now"},
+     {"compare.swap",
+      "Run",
+      "Compare: Swap A and B",
+      "exchange other way around",
+      {Page::Compare, "pair"},
+      "The Compare page has no A and B to swap now"},
+     {"frontier.start",
+      "Run",
+      "Compare: Start the sweep of the frontier",
+      "recipes shapes seeds accuracy against time",
+      {Page::Compare, "frontier"},
+      "The Frontier cannot start a sweep now"},
      {"recipes.compare",
       "Run",
       "Numerics: Quantize all recipes",
@@ -348,48 +387,13 @@ std::vector<PaletteEntry> palette_entries(const PaletteSource& source) {
          .refusal = locked.empty() ? refusal_of(one, requested, workbench.runs.link) : locked,
          .command = ChooseRequest{std::move(changed)}});
   }
-  constexpr std::array<std::pair<const char*, const char*>, 4> kGraphsViews = {
-      {{"replays", "Replays"},
-       {"topology", "Topology"},
-       {"memory", "Memory"},
-       {"doctor", "Doctor"}}};
-  for (std::size_t i = 0; i < kGraphsViews.size(); ++i) {
-    entries.push_back({.id = fmt::format("view.graphs.{}", i),
+  for (const ViewEntry& one : kViews) {
+    entries.push_back({.id = one.id,
                        .group = "View",
-                       .title = fmt::format("Graphs: {}", kGraphsViews[i].second),
-                       .command = ShowPage{Page::Graphs, kGraphsViews[i].first}});
+                       .title = one.title,
+                       .words = one.words,
+                       .command = ShowPage{one.page, std::optional<std::string>(one.view)}});
   }
-  entries.push_back({.id = "view.performance.roofline",
-                     .group = "View",
-                     .title = "Performance: Roofline",
-                     .words = "roofs ceilings bound memory compute",
-                     .command = ShowPage{Page::Performance, std::nullopt}});
-  entries.push_back({.id = "view.numerics.layer",
-                     .group = "View",
-                     .title = "Numerics: Layer",
-                     .words = "expert layer picture activation memory error sources",
-                     .command = ShowPage{Page::Numerics, "layer"}});
-  entries.push_back({.id = "view.numerics.channels",
-                     .group = "View",
-                     .title = "Numerics: Channels",
-                     .words = "outlier channel column row amax massive activation",
-                     .command = ShowPage{Page::Numerics, "channels"}});
-  entries.push_back({.id = "view.numerics.steps",
-                     .group = "View",
-                     .title = "Numerics: Over steps",
-                     .words = "series history delayed amax drift step",
-                     .command = ShowPage{Page::Numerics, "steps"}});
-  entries.push_back({.id = "view.compare.pair",
-                     .group = "View",
-                     .title = "Compare: A against B",
-                     .words = "swap interleaved measure again ratio verdict",
-                     .command = ShowPage{Page::Compare, "pair"}});
-  entries.push_back(
-      {.id = "view.compare.frontier",
-       .group = "View",
-       .title = "Compare: Frontier",
-       .words = "start the sweep of recipes shapes seeds accuracy against time pareto",
-       .command = ShowPage{Page::Compare, "frontier"}});
   for (const ShippedRecording& one : kShippedRecordings) {
     if (one == kExampleRecording) continue;  // has an action of its own
     entries.push_back({.id = fmt::format("shipped.{}", one.file),

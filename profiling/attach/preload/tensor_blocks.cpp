@@ -150,12 +150,14 @@ void drop_blocks_of_parent() {
 
 }  // namespace attach
 
+// c10::reportMemoryUsageToProfiler(void*, long, unsigned long, unsigned long, c10::Device)
+#define C10_REPORT "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+
 extern "C" {
 
-// c10::reportMemoryUsageToProfiler(void*, long, unsigned long, unsigned long, c10::Device)
-__attribute__((visibility("default"))) void block_hook(
-    void* block, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
-    attach::Device device) asm("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+__attribute__((visibility("default"))) void block_hook(void* block, std::int64_t bytes,
+                                                       std::size_t allocated, std::size_t reserved,
+                                                       attach::Device device) asm(C10_REPORT);
 
 void block_hook(void* block, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
                 attach::Device device) {
@@ -169,8 +171,7 @@ void block_hook(void* block, std::int64_t bytes, std::size_t allocated, std::siz
   attach::Report real = attach::g_real.load(std::memory_order_acquire);
   if (real == nullptr) {
     real = reinterpret_cast<attach::Report>(
-        attach::defined_anywhere("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
-                                 reinterpret_cast<const void*>(&block_hook)));
+        attach::defined_anywhere(C10_REPORT, reinterpret_cast<const void*>(&block_hook)));
     attach::g_real.store(real, std::memory_order_release);
   }
   if (real != nullptr) real(block, bytes, allocated, reserved, device);

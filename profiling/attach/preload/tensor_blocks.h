@@ -9,6 +9,7 @@ namespace attach {
 /// own frame. Others never get one, as an eager program makes millions.
 void report_live_blocks();
 
+/// In a forked child.
 void drop_blocks_of_parent();
 
 }  // namespace attach
