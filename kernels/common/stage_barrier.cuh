@@ -41,6 +41,15 @@ struct StageBarrier {
         "r"(parity)
         : "memory");
   }
+  /// The same; what other blocks of the cluster wrote before they arrived is visible afterwards.
+  __device__ __forceinline__ void wait_in_cluster(std::uint32_t parity) {
+    asm volatile(
+        "{ .reg .pred done;\n"
+        "again%=: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again%=; }" ::"r"(address()),
+        "r"(parity)
+        : "memory");
+  }
 };
 
 }  // namespace kernels

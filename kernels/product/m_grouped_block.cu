@@ -40,7 +40,8 @@ cudaError_t launch(const MGroupedBlockArgs& args, const MGroupedMaps& maps,
                                       .x_scales = args.x.scale_inv,
                                       .w_scales = args.w.scale_inv,
                                       .output = args.output,
-                                      .stamps = args.stamps};
+                                      .stamps = args.stamps,
+                                      .tickets = args.tickets};
   return products::launch_clusters<static_cast<unsigned>(kMGroupedCluster)>(
       products::m_grouped_block_kernel<kX, kType, kTileRows>,
       {.units = m_grouped_block_tiles(args) / kMGroupedCluster,

@@ -9,6 +9,7 @@
 #include "kernels/common/device_time.cuh"
 #include "kernels/common/group_tables.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/product/cluster_deal.cuh"
 #include "kernels/product/m_grouped_block.h"
 #include "kernels/product/m_grouped_tile.h"
 #include "kernels/product/stage_ring.cuh"
@@ -43,7 +44,8 @@ struct MGroupedTile {
   std::int64_t number;  // for its stamp
   int group;
   int first_row;  // in x
-  int rows;       // of the group, from this tile's first on; 0 = there are no more tiles
+  int rows;       // of the group, from this tile's first on, or fewer where that is all that it
+                  // computes; 0 = there are no more tiles
   int column;
 };
 
@@ -66,6 +68,7 @@ struct MGroupedMemory {
   float w_scales[kStages];
   StageBarrier full[kStages];
   StageBarrier empty[kStages];
+  ClusterTickets tickets;
   // std::int32_t first_tile [groups + 1], first_scale [groups + 1] follow.
 };
 template <int kTileRows>
@@ -91,6 +94,7 @@ struct MGroupedParameters {
   const float* w_scales;
   void* output;
   StampBuffer stamps;
+  std::uint32_t* tickets;  // of MGroupedBlockArgs
 };
 
 /// Where each group's tiles and scales begin.
@@ -118,42 +122,69 @@ template <int kTileRows>
 class MGroupedTiles {
  public:
   __device__ __forceinline__ MGroupedTiles(const MGroupedParameters& parameters,
-                                           const MGroupedTables& tables)
+                                           const MGroupedTables& tables, ClusterTickets& tickets)
       : parameters_(parameters),
         tables_(tables),
-        in_cluster_(static_cast<int>(blockIdx.x) % MGrouped::kCluster),
-        unit_(static_cast<int>(blockIdx.x) / MGrouped::kCluster) {}
+        deal_(parameters.tickets, tickets),
+        whole_(tables.first_tile[parameters.groups] * parameters.pairs),
+        halves_(0) {
+    if constexpr (kTileRows > MGrouped::kHalfRows) {
+      // Whole units would leave most clusters without work in the end: the last ones are halved.
+      const int clusters = static_cast<int>(gridDim.x) / MGrouped::kCluster;
+      const int most = min(clusters / 2, kMGroupedMostHalved);
+      const int left = whole_ % clusters;
+      if (left > 0 && left <= most) {
+        const int halved = min(whole_, most);
+        whole_ -= halved;
+        halves_ = 2 * halved;
+      }
+    }
+  }
 
   /// rows = 0 if there are no more.
   __device__ __forceinline__ MGroupedTile next() {
+    for (;;) {
+      const int unit = deal_.take();
+      if (unit >= whole_ + halves_) return {};
+      const MGroupedTile tile = describe(unit);
+      if (tile.rows > 0) return tile;  // a group may end in the upper half of a unit
+    }
+  }
+
+  __device__ __forceinline__ void finish() { deal_.finish(); }
+
+ private:
+  __device__ __forceinline__ MGroupedTile describe(int number) const {
     const int pairs = parameters_.pairs;
-    const std::int64_t unit = unit_;
-    unit_ += static_cast<int>(gridDim.x) / MGrouped::kCluster;
-    if (unit >= std::int64_t{tables_.first_tile[parameters_.groups]} * pairs) return {};
+    const bool halved = number >= whole_;
+    const int unit = halved ? whole_ + (number - whole_) / 2 : number;
     const int group = uniform(warp_find_group(tables_.first_tile, parameters_.groups, unit, pairs));
     const int first_tile = tables_.first_tile[group];
     const int tiles = tables_.first_tile[group + 1] - first_tile;
     // In a group by bands of rows of tiles, column by column.
-    const auto in_group = static_cast<int>(unit - std::int64_t{first_tile} * pairs);
+    const int in_group = unit - first_tile * pairs;
     const int band = in_group / (MGrouped::kBand * pairs);
     const int in_band = in_group - band * (MGrouped::kBand * pairs);
     const int height = min(MGrouped::kBand, tiles - band * MGrouped::kBand);
     const int pair = in_band / height;
-    const int row = (band * MGrouped::kBand + in_band - pair * height) * kTileRows;
+    int row = (band * MGrouped::kBand + in_band - pair * height) * kTileRows;
+    if (halved) row += (number - whole_) % 2 * MGrouped::kHalfRows;
     const auto begin = static_cast<int>(parameters_.row_offsets[group]);
-    const int rows = static_cast<int>(parameters_.row_offsets[group + 1]) - begin;
-    return {.number = unit * MGrouped::kCluster + in_cluster_,
+    int rows = max(0, static_cast<int>(parameters_.row_offsets[group + 1]) - begin - row);
+    if (halved) rows = min(rows, MGrouped::kHalfRows);
+    const int in_cluster = static_cast<int>(blockIdx.x) % MGrouped::kCluster;
+    return {.number = std::int64_t{number} * MGrouped::kCluster + in_cluster,
             .group = group,
             .first_row = uniform(begin + row),
-            .rows = uniform(rows - row),
-            .column = uniform(pair * MGrouped::kCluster + in_cluster_) * MGrouped::kTileColumns};
+            .rows = uniform(rows),
+            .column = uniform(pair * MGrouped::kCluster + in_cluster) * MGrouped::kTileColumns};
   }
 
- private:
   const MGroupedParameters& parameters_;
   const MGroupedTables& tables_;
-  int in_cluster_;
-  std::int64_t unit_;
+  ClusterDeal<MGrouped::kCluster> deal_;
+  int whole_;   // units of a tile for each block
+  int halves_;  // units of half a tile, behind them
 };
 
 /// The warp that loads; one lane issues the copies.
@@ -172,7 +203,7 @@ class MGroupedLoader {
         lane_(static_cast<int>(threadIdx.x) % 32) {}
 
   __device__ __forceinline__ void work() {
-    MGroupedTiles<kTileRows> tiles(parameters_, tables_);
+    MGroupedTiles<kTileRows> tiles(parameters_, tables_, memory_.tickets);
     MGroupedTile tile = tiles.next();
     while (tile.rows > 0) {
       const Sources from = sources(tile);
@@ -188,6 +219,7 @@ class MGroupedLoader {
       }
       tile = next;
     }
+    tiles.finish();
     memory_.empty[ring_.stage].wait(ring_.parity ^ 1);
     if (elected()) {
       memory_.tiles[ring_.stage] = tile;
@@ -208,6 +240,7 @@ class MGroupedLoader {
 
   __device__ __forceinline__ Sources sources(const MGroupedTile& tile) const {
     const auto begin = static_cast<int>(parameters_.row_offsets[tile.group]);
+    const auto end = static_cast<int>(parameters_.row_offsets[tile.group + 1]);
     const int in_group = uniform(tile.first_row - begin);
     const int blocks = parameters_.blocks;
     const int squares = (parameters_.columns + MGrouped::kTileColumns - 1) / MGrouped::kTileColumns;
@@ -217,7 +250,7 @@ class MGroupedLoader {
                         std::int64_t{uniform(tables_.first_scale[tile.group])} * blocks + in_group,
             .w_scales = parameters_.w_scales +
                         (std::int64_t{tile.group} * squares + square) * ((blocks + 3) / 4 * 4),
-            .scale_pitch = (in_group + tile.rows + 3) / 4 * 4,
+            .scale_pitch = uniform(end - begin + 3) / 4 * 4,
             .boxes = min((tile.rows + MGrouped::kBoxRows - 1) / MGrouped::kBoxRows,
                          kTileRows / MGrouped::kBoxRows),
             .scale_bytes = static_cast<std::uint32_t>(min((tile.rows + 3) / 4 * 4, kTileRows) *
@@ -428,6 +461,7 @@ __global__ void __launch_bounds__(MGrouped::kThreads, 1)
       memory.full[stage].init(1);
       memory.empty[stage].init(MGrouped::kMathWarps * MGrouped::kCluster);
     }
+    memory.tickets.init();
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   publish_to_copies();

@@ -36,6 +36,10 @@ struct MGroupedBlockArgs {
   /// m_grouped_tile_rows() says. The results are the same bits.
   int tile_rows = 0;
   StampBuffer stamps = {};  // of tiles; CPU twins write none
+  /// Optional, {0, 0} before the first launch: thread blocks then take tiles dynamically instead of
+  /// round-robin, and leave {0, 0} behind. A pair belongs to one launch at a time. The results are
+  /// the same bits.
+  std::uint32_t* tickets = nullptr;
 };
 
 /// By the average rows of a group: 256 from 160 on. Between 64 rows, where 128 was faster, and 512,

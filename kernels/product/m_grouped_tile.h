@@ -12,5 +12,7 @@ inline constexpr int kMGroupedTileRows[] = {128, 256};
 inline constexpr std::int64_t kMGroupedTileColumns = 128;
 /// Two blocks work on neighbouring columns of the same rows, and each loads half of those for both.
 inline constexpr std::int64_t kMGroupedCluster = 2;
+/// Pairs of tiles that are halved at most, so that all multiprocessors end at about the same time.
+inline constexpr int kMGroupedMostHalved = 64;
 
 }  // namespace kernels

@@ -33,6 +33,9 @@ inline std::vector<Problem> problems() {
       {.name = "Smallest", .splits = hostile, .columns = 16, .reduction = 16, .spare = 3},
       {.name = "Narrow", .splits = hostile, .columns = 48, .reduction = 272},
       {.name = "OddTiles", .splits = hostile, .columns = 400, .reduction = 48, .spare = 1},
+      // 42 pairs of tiles of 256 rows and 84: with 66 clusters, no pair is halved and some are.
+      {.name = "WholePairs", .splits = hostile, .columns = 528, .reduction = 48},
+      {.name = "HalvedPairs", .splits = hostile, .columns = 1296, .reduction = 48},
       {.name = "ManyStages", .splits = {300, 0, 5}, .columns = 144, .reduction = 2880},
       {.name = "ManyTiles", .splits = {2500, 70, 0, 33}, .columns = 1040, .reduction = 144},
       {.name = "NoRows", .splits = {0, 0, 0}, .columns = 192, .reduction = 256, .spare = 9}};
