@@ -38,6 +38,14 @@ struct MGrouped {
 /// Two pieces of a warp's output on their way out.
 using StagedPair = StagedRows[2];
 
+/// Where the copy engine stores a warp's pair.
+struct MGroupedTarget {
+  static constexpr int kNowhere = -1;  // the warp has stored it itself
+  static constexpr int kEnd = -2;      // there are no more
+  int row;
+  int column;
+};
+
 /// The tile that a stage belongs to, from the thread that loads to the warps that multiply: they
 /// neither search for it nor wait for memory when they begin it.
 struct MGroupedTile {
@@ -62,12 +70,16 @@ struct MGroupedMemory {
   static constexpr int kPairs = kHalves;  // of pieces: all of a warp's output in 16 bits
 
   MGroupedStage<kTileRows> stages[kStages];
-  StagedPair staged[MGrouped::kMathWarps][kPairs];
+  StagedPair staged[kPairs][MGrouped::kMathWarps];
   float x_scales[kStages][kTileRows];
   MGroupedTile tiles[kStages];
   float w_scales[kStages];
   StageBarrier full[kStages];
   StageBarrier empty[kStages];
+  // A warpgroup's output: staged, and read by the copy engine.
+  StageBarrier staged_full[MGrouped::kWarpgroups][kPairs];
+  StageBarrier staged_empty[MGrouped::kWarpgroups][kPairs];
+  MGroupedTarget targets[kPairs][MGrouped::kMathWarps];
   ClusterTickets tickets;
   // std::int32_t first_tile [groups + 1], first_scale [groups + 1] follow.
 };
@@ -319,7 +331,8 @@ class MGroupedWarp {
       if (tile.rows == 0) break;
       work(tile);
     }
-    if (lane_ == 0) wait_for_stores();
+    take_staging();
+    hand_over({.row = MGroupedTarget::kEnd, .column = 0});
   }
 
  private:
@@ -403,24 +416,38 @@ class MGroupedWarp {
     const int rows = tile.rows - row;
 #pragma unroll
     for (int pair = 0; pair < kPairsOfHalf; ++pair) {
-      StagedPair& staged = memory_.staged[warp_][(half * kPairsOfHalf + pair) % Memory::kPairs];
-      if (lane_ == 0) wait_until_read<Memory::kPairs - 1>();  // what was there has been stored
-      __syncwarp();
+      const int column = tile.column + pair * 2 * kPieceColumns<kType>;
+      take_staging();
+      StagedPair& staged = memory_.staged[staged_.stage][warp_];
 #pragma unroll
       for (int i = 0; i < 2; ++i) stage_rows<kType>(staged[i], pair * 2 + i, sums);
-      if (rows >= 16) publish_to_copies();
-      __syncwarp();
+      if (rows >= 16) {
+        publish_to_copies();
+      } else {
+        __syncwarp();
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const int column = tile.column + (pair * 2 + i) * kPieceColumns<kType>;
-        if (rows < 16) {
-          store_rows(staged[i], tile.first_row + row, rows, column);
-        } else if (lane_ == 0) {
-          store_box(maps_.output, shared_address(staged[i]), column, tile.first_row + row, 0);
+        for (int i = 0; i < 2; ++i) {
+          store_rows(staged[i], tile.first_row + row, rows, column + i * kPieceColumns<kType>);
         }
       }
-      if (lane_ == 0) commit_stores();
+      hand_over({.row = rows >= 16 ? tile.first_row + row : MGroupedTarget::kNowhere,
+                 .column = column});
     }
+  }
+
+  /// Waits until the next pair may be written.
+  __device__ __forceinline__ void take_staging() {
+    memory_.staged_empty[warp_ / 4][staged_.stage].wait(staged_.parity ^ 1);
+  }
+
+  /// To the warp that stores: issuing the copies takes as long as they do.
+  __device__ __forceinline__ void hand_over(const MGroupedTarget& target) {
+    __syncwarp();
+    if (lane_ == 0) {
+      memory_.targets[staged_.stage][warp_] = target;
+      memory_.staged_full[warp_ / 4][staged_.stage].arrive();
+    }
+    staged_.advance();
   }
 
   __device__ __forceinline__ void store_rows(const StagedRows& staged, int first_row, int rows,
@@ -443,7 +470,38 @@ class MGroupedWarp {
   int lane_;
   std::uint32_t empty_;
   RingPlace<Memory::kStages> ring_;
+  RingPlace<Memory::kPairs> staged_;
 };
+
+/// The warp that has the copy engine store what a warpgroup stages.
+template <InputType kType, int kTileRows>
+__device__ __forceinline__ void store_staged(const MGroupedMaps& maps,
+                                             MGroupedMemory<kTileRows>& memory, int warpgroup) {
+  RingPlace<MGroupedMemory<kTileRows>::kPairs> place;
+  for (;;) {
+    memory.staged_full[warpgroup][place.stage].wait(place.parity);
+    const MGroupedTarget* targets = &memory.targets[place.stage][warpgroup * 4];
+    if (uniform(targets[0].row) == MGroupedTarget::kEnd) break;
+    if (elected()) {
+      for (int warp = 0; warp < 4; ++warp) {
+        const MGroupedTarget target = targets[warp];
+        if (target.row < 0) continue;
+        const StagedPair& staged = memory.staged[place.stage][warpgroup * 4 + warp];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          store_box(maps.output, shared_address(staged[i]),
+                    target.column + i * kPieceColumns<kType>, target.row, 0);
+        }
+      }
+      commit_stores();
+      wait_until_read<0>();
+      memory.staged_empty[warpgroup][place.stage].arrive();
+    }
+    __syncwarp();
+    place.advance();
+  }
+  if (elected()) wait_for_stores();
+}
 
 template <Fp8Format kX, InputType kType, int kTileRows>
 __global__ void __launch_bounds__(MGrouped::kThreads, 1)
@@ -461,6 +519,10 @@ __global__ void __launch_bounds__(MGrouped::kThreads, 1)
       memory.full[stage].init(1);
       memory.empty[stage].init(MGrouped::kMathWarps * MGrouped::kCluster);
     }
+    for (int i = 0; i < MGrouped::kWarpgroups * Memory::kPairs; ++i) {
+      memory.staged_full[0][i].init(4);
+      memory.staged_empty[0][i].init(1);
+    }
     memory.tickets.init();
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -471,8 +533,12 @@ __global__ void __launch_bounds__(MGrouped::kThreads, 1)
   const int warp = __shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 32, 0);
   if (warp >= MGrouped::kMathWarps) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(MGrouped::kCopyRegisters));
-    if (warp == MGrouped::kMathWarps)
+    const int role = warp - MGrouped::kMathWarps;
+    if (role == 0) {
       MGroupedLoader<kTileRows>(maps, parameters, memory, tables).work();
+    } else if (role <= MGrouped::kWarpgroups) {
+      store_staged<kType, kTileRows>(maps, memory, role - 1);
+    }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MGrouped::kMathRegisters));
     MGroupedWarp<kX, kType, kTileRows>(maps, parameters, memory, warp).work();
