@@ -18,8 +18,9 @@ int m_grouped_tile_rows(const MGroupedBlockArgs& args) {
 }
 
 std::int64_t m_grouped_block_tiles(const MGroupedBlockArgs& args) {
-  const std::int64_t whole = (args.capacity_rows / m_grouped_tile_rows(args) + args.num_groups) *
-                             round_up(ceil_div(args.columns, kMGroupedTileColumns), kMGroupedCluster);
+  const std::int64_t whole =
+      (args.capacity_rows / m_grouped_tile_rows(args) + args.num_groups) *
+      round_up(ceil_div(args.columns, kMGroupedTileColumns), kMGroupedCluster);
   return whole + kMGroupedMostHalved * kMGroupedCluster;
 }
 
