@@ -15,6 +15,7 @@
 
 #include "tests/attach/communicator_calls.h"
 #include "tests/attach/node_scenarios.h"
+#include "tests/attach/stream_scenarios.h"
 #include "tests/attach/subject_program.h"
 #include "tests/attach/tensor_scenarios.h"
 
@@ -382,6 +383,14 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"tensor-of-another", tensor_of_another},
     {"tensor-trimmed", tensor_trimmed},
     {"tensor-kept", tensor_kept},
+    {"fork-not-joined", fork_not_joined},
+    {"fork-joined", fork_joined},
+    {"early-start", early_start},
+    {"early-start-apart", early_start_apart},
+    {"full-order", full_order},
+    {"with-library", with_library},
+    {"workspace-shared", workspace_shared},
+    {"workspace-for-each", workspace_for_each},
     {"many-frames", many_frames},
     {"many-threads", many_threads},
     {"endless", endless}};
