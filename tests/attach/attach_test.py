@@ -78,10 +78,38 @@ class Attach(unittest.TestCase):
     def test_healthy_twins_are_clean(self):
         for scenario in ["healthy", "freed-at-the-end", "unloaded-after-destroy", "other-thread-local", "updated",
                          "node-changed", "many-threads", "host-source-kept", "fork-joined", "full-order",
-                         "early-start-apart"]:
+                         "early-start-apart", "pool-for-each", "private-pool-unused", "private-pool-shared"]:
             with self.subTest(scenario=scenario):
                 self.setUp()
                 self.assertEqual(self.findings(scenario, expect=0), [])
+
+    def test_memory_that_ends_with_one_graph_under_another(self):
+        first_used = r'^"cudaMallocAsync 3" \(4 KiB\), first used by "graph 1", went after it at \d+, but node 0 \(memset\) '
+        made_in = r'^"cudaMalloc 3" \(1 MiB\), made in the capture of "graph 1", went with it at \d+, but node 0 \(scale\) '
+        given_away = r'^"tensor \d" \(cached, 4 KiB\), made in the capture of "graph 1", went with it at \d+, but node 0 '
+        for way, scenario, title in [*((way, "pool-evicted", first_used) for way in WAYS), ("getproc", "pool-trimmed", first_used),
+                                     *((way, "private-pool-evicted", made_in) for way in WAYS),
+                                     ("getproc", "private-pool-given-away", given_away)]:
+            with self.subTest(way=way, scenario=scenario):
+                self.setUp()
+                finding, = self.findings(scenario, way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("freed-memory", "likely"))
+                self.assertRegex(finding["title"], title)
+                self.assertRegex(finding["title"], r'of graph "graph 2" holds? its address$')
+                self.assertRegex(" ".join(finding["evidence"]), r'"graph 1", .* was captured from \d+ to \d+ and destroyed at \d+\.')
+        self.assertRegex(" ".join(finding["evidence"]), r'the memory belongs to "tensor \d" \(cached, 4 KiB\) now')
+
+    def test_tensors_of_captures_are_recorded_up_to_a_number(self):
+        self.findings("tensor-kept", expect=0)
+        spool, = pathlib.Path(self.folder.name).iterdir()
+        kinds = frame_kinds(spool)
+        # The input and the one that the capture makes, and who got the input's memory at the end.
+        self.assertEqual((kinds.count(26), kinds.count(27)), (3, 2))
+        self.setUp()
+        self.assertEqual(self.findings("many-captured-tensors", expect=0), [])
+        spool, = pathlib.Path(self.folder.name).iterdir()
+        kinds = frame_kinds(spool)
+        self.assertEqual((kinds.count(26), kinds.count(27)), (1 << 14, 1 << 14))
 
     def test_a_kernel_that_may_start_before_its_input_is_ready(self):
         for way in WAYS:

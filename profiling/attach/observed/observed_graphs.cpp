@@ -9,6 +9,7 @@
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/snapshot/accesses.h"
 #include "profiling/hazards/snapshot/node_order.h"
+#include "profiling/hazards/snapshot/segments.h"
 
 namespace profiling {
 namespace {
@@ -95,6 +96,9 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
   snapshot.launches = began.reason == spool::GraphReason::Updated ? launches : 0;
   snapshot.last_launch = began.reason == spool::GraphReason::Updated ? last_launch : 0;
   if (const auto capture = captures_.find(began.source); capture != captures_.end()) {
+    // A graph may be instantiated several times: the first one has what its capture made.
+    name_owner(capture->second, snapshot.name);
+    capture->second.made.clear();
     snapshot.capture_began = capture->second.began;
     snapshot.capture_ended = capture->second.ended;
     snapshot.events = capture->second.events;
@@ -336,13 +340,16 @@ void ObservedProcess::take_destroyed(const SpoolFrame& frame) {
     alone.ledger = ledger_;
     alone.graphs.push_back(graph->graph);
     const std::vector<Touch> touches = find_touches(alone, alone.graphs.front());
+    const Segments segments(ledger_);
     const auto gone = [&](std::uint64_t since) {
       return since != 0 && since < destroyed.last_launch;
     };
     const bool released = std::ranges::any_of(touches, [&](const Touch& touch) {
       if (touch.allocation < 0) return false;
-      const engine::Allocation& block = ledger_[static_cast<std::size_t>(touch.allocation)];
-      return !block.live() && block.freed_at > graph->graph.capture_began && gone(block.freed_at);
+      const int behind = segments.behind(touch.allocation);
+      const engine::Allocation& block = ledger_[static_cast<std::size_t>(behind)];
+      return !block.live() && block.freed_at > graph->graph.capture_began && gone(block.freed_at) &&
+             !kept_by_pool(block);
     });
     const bool unloaded = std::ranges::any_of(graph->graph.nodes, [&](const SnapshotNode& node) {
       const auto* kernel = std::get_if<KernelNode>(&node.parameters);
@@ -351,6 +358,7 @@ void ObservedProcess::take_destroyed(const SpoolFrame& frame) {
     const bool disconnected =
         std::ranges::any_of(graph->graph.communicators, gone, &CapturedCommunicator::ended_at);
     graph->graph.over = !released && !unloaded && !disconnected;
+    graph->graph.destroyed_at = frame.position;
   }
   of_exec_.erase(number);
 }

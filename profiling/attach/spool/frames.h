@@ -200,11 +200,14 @@ struct Release {
 };
 
 /// A piece of memory that PyTorch's caching allocator has handed out, inside an allocation. Only
-/// those that lived when some capture began, and who got their memory next.
+/// those that lived when some capture began, who got their memory next, and those that were made
+/// during a capture.
 struct TensorBlock {
   static constexpr Kind kKind = Kind::TensorBlock;
   std::uint64_t address;
   std::uint64_t bytes;
+  std::uint32_t in_capture;  // made during one
+  std::uint32_t unused;
 };
 
 struct TensorBlockReleased {
