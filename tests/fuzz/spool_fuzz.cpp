@@ -45,7 +45,12 @@ HandMadeSpool program() {
   made.add(spool::Call{.result = 900, .name_bytes = 10}, "cuMemAlloc", 99);
   made.add(spool::CaptureEnded{.stream = 5, .graph = 0x60, .result = 0, .unused = 0});
   const spool::ParameterSlot slot{.offset = 0, .bytes = 8};
-  made.add(spool::Function{.function = 0xF0, .module = 0xA0, .slots = 1, .name_bytes = 8},
+  made.add(spool::Function{.function = 0xF0,
+                           .module = 0xA0,
+                           .slots = 1,
+                           .name_bytes = 8,
+                           .waits = spool::Waits::No,
+                           .unused = 0},
            std::string(text_of(&slot, sizeof slot)) + "_Z5scale");
   made.add(spool::GraphBegan{.graph = 1,
                              .exec = 0xE0,
