@@ -208,8 +208,12 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   std::optional<Clock::time_point> asked_to_end;
   std::optional<std::string> end;
   bool hung = false;
+  // A short program is over at once, a longer one is looked at ten times a second.
+  constexpr std::chrono::milliseconds kLongest{100};
+  std::chrono::milliseconds pause{2};
   while (!(end = program.ended())) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongest);
     if (forwards_interrupt && interrupt.seen()) {
       program.interrupt();
       forwards_interrupt = false;

@@ -61,6 +61,7 @@ struct Allocation {
   std::uint64_t allocated_at = 0;
   std::uint64_t freed_at = 0;  // 0 = live
   std::string freed_where{};   // "train.py:83 step": the code that freed it; empty = not known
+  std::string made_for{};      // "graph 3": in whose capture it was made; empty = in none
 
   bool live() const { return freed_at == 0; }
   /// Whether `address` lies in [address, address + bytes). One past the end is not inside.
@@ -71,7 +72,7 @@ struct Allocation {
     return engine::fields<&Allocation::id, &Allocation::address, &Allocation::bytes,
                           &Allocation::space, &Allocation::role, &Allocation::owner,
                           &Allocation::allocated_at, &Allocation::freed_at,
-                          &Allocation::freed_where>();
+                          &Allocation::freed_where, &Allocation::made_for>();
   }
 };
 

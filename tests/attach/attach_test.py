@@ -69,7 +69,7 @@ class Attach(unittest.TestCase):
 
     def test_each_mistake_is_found_by_its_rule(self):
         rules = {"pool-alias": "pool-alias", "unloaded": "unloaded-module", "other-thread": "other-thread-in-capture",
-                 "waits": "sync-in-capture", "host-source-freed": "dead-host-source"}
+                 "waits": "sync-in-capture", "host-source-freed": "dead-host-source", "fork-not-joined": "unjoined-capture"}
         for scenario, rule in rules.items():
             with self.subTest(scenario=scenario):
                 self.setUp()
@@ -77,10 +77,89 @@ class Attach(unittest.TestCase):
 
     def test_healthy_twins_are_clean(self):
         for scenario in ["healthy", "freed-at-the-end", "unloaded-after-destroy", "other-thread-local", "updated",
-                         "node-changed", "many-threads", "host-source-kept"]:
+                         "node-changed", "many-threads", "host-source-kept", "fork-joined", "full-order",
+                         "early-start-apart", "pool-for-each", "private-pool-unused", "private-pool-shared"]:
             with self.subTest(scenario=scenario):
                 self.setUp()
                 self.assertEqual(self.findings(scenario, expect=0), [])
+
+    def test_memory_that_ends_with_one_graph_under_another(self):
+        first_used = r'^"cudaMallocAsync 3" \(4 KiB\), first used by "graph 1", went after it at \d+, but node 0 \(memset\) '
+        made_in = r'^"cudaMalloc 3" \(1 MiB\), made in the capture of "graph 1", went with it at \d+, but node 0 \(scale\) '
+        given_away = r'^"tensor \d" \(cached, 4 KiB\), made in the capture of "graph 1", went with it at \d+, but node 0 '
+        for way, scenario, title in [*((way, "pool-evicted", first_used) for way in WAYS), ("getproc", "pool-trimmed", first_used),
+                                     *((way, "private-pool-evicted", made_in) for way in WAYS),
+                                     ("getproc", "private-pool-given-away", given_away)]:
+            with self.subTest(way=way, scenario=scenario):
+                self.setUp()
+                finding, = self.findings(scenario, way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("freed-memory", "likely"))
+                self.assertRegex(finding["title"], title)
+                self.assertRegex(finding["title"], r'of graph "graph 2" holds? its address$')
+                self.assertRegex(" ".join(finding["evidence"]), r'"graph 1", .* was captured from \d+ to \d+ and destroyed at \d+\.')
+        self.assertRegex(" ".join(finding["evidence"]), r'the memory belongs to "tensor \d" \(cached, 4 KiB\) now')
+
+    def test_tensors_of_captures_are_recorded_up_to_a_number(self):
+        self.findings("tensor-kept", expect=0)
+        spool, = pathlib.Path(self.folder.name).iterdir()
+        kinds = frame_kinds(spool)
+        # The input and the one that the capture makes, and who got the input's memory at the end.
+        self.assertEqual((kinds.count(26), kinds.count(27)), (3, 2))
+        self.setUp()
+        self.assertEqual(self.findings("many-captured-tensors", expect=0), [])
+        spool, = pathlib.Path(self.folder.name).iterdir()
+        kinds = frame_kinds(spool)
+        self.assertEqual((kinds.count(26), kinds.count(27)), (1 << 14, 1 << 14))
+
+    def test_a_kernel_that_may_start_before_its_input_is_ready(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                finding, = self.findings("early-start", way, expect=0)
+                # Nothing tells whether the kernel waits itself.
+                self.assertEqual((finding["rule"], finding["confidence"]), ("programmatic-without-wait", "possible"))
+                self.assertEqual(finding["nodes"], [[0, 0], [0, 1]])
+                # Here its machine code was seen.
+                self.setUp()
+                finding, = self.findings("early-start-unwaited", way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("programmatic-without-wait", "likely"))
+                self.assertIn("The consumer does not wait for such an edge.", finding["evidence"])
+                self.setUp()
+                self.assertEqual(self.findings("early-start-waited", way, expect=0), [])
+
+    def known(self, scenario, way="getproc", **more):
+        """What the report says about versions of libraries; there are no findings."""
+        self.setUp()
+        reports, _ = self.attach(command(scenario, way), expect=0, **more)
+        self.assertEqual(reports[0]["findings"], [])
+        return reports[0]["known"]
+
+    def test_faults_of_library_versions_are_shown_where_the_graphs_can_have_them(self):
+        known, = self.known("comm-after-destroy", STUB_NCCL_VERSION="22809")
+        self.assertRegex(known, "^NCCL 2.28.9 is loaded. Replays with collectives between machines deadlocked ")
+        self.assertEqual(self.known("comm-after-destroy", STUB_NCCL_VERSION="23004"), [])
+        self.assertEqual(self.known("healthy", "linked", STUB_NCCL_VERSION="22809"), [])  # no collectives
+        bodies, modules = sorted(self.known("branch", STUB_CUDA_VERSION="12020"))
+        self.assertRegex(bodies, "^CUDA driver 12.2 is loaded. A conditional node with an empty body hangs")
+        self.assertRegex(modules, "^CUDA driver 12.2 is loaded. Loading a module during a capture is refused")
+        self.assertEqual(len(self.known("healthy", STUB_CUDA_VERSION="12020")), 1)  # no conditional nodes
+        self.assertEqual(self.known("branch", STUB_CUDA_VERSION="12080"), [])
+        for version, facts in (("0.6.15", 1), ("0.6.19", 0)):
+            with tempfile.TemporaryDirectory() as cache:
+                library = pathlib.Path(cache) / "flashinfer" / version / "bmm_fp8.so"
+                library.parent.mkdir(parents=True)
+                library.write_bytes((FOLDER / "libc10.so").read_bytes())
+                self.assertEqual(len(self.known("with-library", SUBJECT_LIBRARY=str(library))), facts)
+
+    def test_grouped_products_share_a_workspace_of_a_version_that_corrupts_it(self):
+        library = {"SUBJECT_LIBRARY": str(FOLDER / "libcublasLt.so.13")}
+        reports, _ = self.attach(command("workspace-shared"), expect=1, STUB_CUBLASLT_VERSION="130501", **library)
+        finding, = reports[0]["findings"]
+        self.assertEqual((finding["rule"], finding["confidence"]), ("shared-workspace", "likely"))
+        self.assertEqual(finding["nodes"], [[0, 1], [0, 3]])
+        self.assertIn("cuBLASLt 13.5.1 is loaded", " ".join(finding["evidence"]))
+        self.assertEqual(self.known("workspace-shared", STUB_CUBLASLT_VERSION="131000", **library), [])
+        self.assertEqual(self.known("workspace-for-each", STUB_CUBLASLT_VERSION="130501", **library), [])
 
     def test_the_memory_of_a_tensor_goes_to_another_one(self):
         for way in WAYS:

@@ -15,6 +15,8 @@
 
 #include "tests/attach/communicator_calls.h"
 #include "tests/attach/node_scenarios.h"
+#include "tests/attach/pool_scenarios.h"
+#include "tests/attach/stream_scenarios.h"
 #include "tests/attach/subject_program.h"
 #include "tests/attach/tensor_scenarios.h"
 
@@ -382,6 +384,24 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"tensor-of-another", tensor_of_another},
     {"tensor-trimmed", tensor_trimmed},
     {"tensor-kept", tensor_kept},
+    {"fork-not-joined", fork_not_joined},
+    {"fork-joined", fork_joined},
+    {"early-start", early_start},
+    {"early-start-apart", early_start_apart},
+    {"early-start-unwaited", early_start_unwaited},
+    {"early-start-waited", early_start_waited},
+    {"full-order", full_order},
+    {"with-library", with_library},
+    {"workspace-shared", workspace_shared},
+    {"workspace-for-each", workspace_for_each},
+    {"pool-evicted", pool_evicted},
+    {"pool-trimmed", pool_trimmed},
+    {"pool-for-each", pool_for_each},
+    {"private-pool-evicted", private_pool_evicted},
+    {"private-pool-given-away", private_pool_given_away},
+    {"private-pool-unused", private_pool_unused},
+    {"private-pool-shared", private_pool_shared},
+    {"many-captured-tensors", many_captured_tensors},
     {"many-frames", many_frames},
     {"many-threads", many_threads},
     {"endless", endless}};

@@ -16,17 +16,25 @@ struct DriverCalls {
   decltype(&::cuMemFree) mem_free = nullptr;
   decltype(&::cuMemAllocAsync) mem_alloc_async = nullptr;
   decltype(&::cuMemFreeAsync) mem_free_async = nullptr;
+  decltype(&::cuMemPoolCreate) pool_create = nullptr;
+  decltype(&::cuMemPoolDestroy) pool_destroy = nullptr;
+  decltype(&::cuMemPoolTrimTo) pool_trim = nullptr;
+  decltype(&::cuMemAllocFromPoolAsync) mem_alloc_from_pool = nullptr;
   decltype(&::cuMemAllocHost) mem_alloc_host = nullptr;
   decltype(&::cuMemFreeHost) mem_free_host = nullptr;
   decltype(&::cuModuleLoadData) module_load = nullptr;
   decltype(&::cuModuleUnload) module_unload = nullptr;
   decltype(&::cuModuleGetFunction) module_function = nullptr;
   decltype(&::cuStreamCreate) stream_create = nullptr;
+  decltype(&::cuEventCreate) event_create = nullptr;
+  decltype(&::cuEventRecord) event_record = nullptr;
+  decltype(&::cuStreamWaitEvent) wait_event = nullptr;
   decltype(&::cuStreamSynchronize) stream_synchronize = nullptr;
   decltype(&::cuCtxSynchronize_v2) context_synchronize = nullptr;
   decltype(&::cuStreamBeginCapture) begin_capture = nullptr;
   decltype(&::cuStreamEndCapture) end_capture = nullptr;
   decltype(&::cuLaunchKernel) launch_kernel = nullptr;
+  decltype(&::cuLaunchKernelEx) launch_kernel_ex = nullptr;
   decltype(&::cuMemsetD8Async) memset_async = nullptr;
   decltype(&::cuMemcpyHtoDAsync) copy_async = nullptr;
   decltype(&::cuGraphInstantiateWithFlags) instantiate = nullptr;
@@ -55,17 +63,25 @@ inline DriverCalls driver_calls(const std::string&) {
           cuMemFree,
           cuMemAllocAsync,
           cuMemFreeAsync,
+          cuMemPoolCreate,
+          cuMemPoolDestroy,
+          cuMemPoolTrimTo,
+          cuMemAllocFromPoolAsync,
           cuMemAllocHost,
           cuMemFreeHost,
           cuModuleLoadData,
           cuModuleUnload,
           cuModuleGetFunction,
           cuStreamCreate,
+          cuEventCreate,
+          cuEventRecord,
+          cuStreamWaitEvent,
           cuStreamSynchronize,
           cuCtxSynchronize_v2,
           cuStreamBeginCapture,
           cuStreamEndCapture,
           cuLaunchKernel,
+          cuLaunchKernelEx,
           cuMemsetD8Async,
           cuMemcpyHtoDAsync,
           cuGraphInstantiateWithFlags,
@@ -107,17 +123,25 @@ inline DriverCalls driver_calls(const std::string& way) {
   find(calls.mem_free, "cuMemFree", "cuMemFree_v2", 3020);
   find(calls.mem_alloc_async, "cuMemAllocAsync", "cuMemAllocAsync", 11020);
   find(calls.mem_free_async, "cuMemFreeAsync", "cuMemFreeAsync", 11020);
+  find(calls.pool_create, "cuMemPoolCreate", "cuMemPoolCreate", 11020);
+  find(calls.pool_destroy, "cuMemPoolDestroy", "cuMemPoolDestroy", 11020);
+  find(calls.pool_trim, "cuMemPoolTrimTo", "cuMemPoolTrimTo", 11020);
+  find(calls.mem_alloc_from_pool, "cuMemAllocFromPoolAsync", "cuMemAllocFromPoolAsync", 11020);
   find(calls.mem_alloc_host, "cuMemAllocHost", "cuMemAllocHost_v2", 3020);
   find(calls.mem_free_host, "cuMemFreeHost", "cuMemFreeHost", 2000);
   find(calls.module_load, "cuModuleLoadData", "cuModuleLoadData", 2000);
   find(calls.module_unload, "cuModuleUnload", "cuModuleUnload", 2000);
   find(calls.module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000);
   find(calls.stream_create, "cuStreamCreate", "cuStreamCreate", 2000);
+  find(calls.event_create, "cuEventCreate", "cuEventCreate", 2000);
+  find(calls.event_record, "cuEventRecord", "cuEventRecord", 2000);
+  find(calls.wait_event, "cuStreamWaitEvent", "cuStreamWaitEvent", 3020);
   find(calls.stream_synchronize, "cuStreamSynchronize", "cuStreamSynchronize", 2000);
   find(calls.context_synchronize, "cuCtxSynchronize", "cuCtxSynchronize_v2", 13000);
   find(calls.begin_capture, "cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010);
   find(calls.end_capture, "cuStreamEndCapture", "cuStreamEndCapture", 10000);
   find(calls.launch_kernel, "cuLaunchKernel", "cuLaunchKernel", 4000);
+  find(calls.launch_kernel_ex, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060);
   find(calls.memset_async, "cuMemsetD8Async", "cuMemsetD8Async", 3020);
   find(calls.copy_async, "cuMemcpyHtoDAsync", "cuMemcpyHtoDAsync_v2", 3020);
   find(calls.instantiate, "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", 11040);

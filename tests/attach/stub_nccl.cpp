@@ -64,7 +64,8 @@ extern "C" {
 
 __attribute__((visibility("default"))) ncclResult_t ncclGetVersion(int* version);
 ncclResult_t ncclGetVersion(int* version) {
-  *version = 22705;
+  const char* other = std::getenv("STUB_NCCL_VERSION");
+  *version = other == nullptr ? 22705 : std::atoi(other);
   return ncclSuccess;
 }
 ncclResult_t ncclCommInitRank(ncclComm_t* made, int, ncclUniqueId, int) { return make(made); }

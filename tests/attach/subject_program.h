@@ -8,7 +8,8 @@
 #include "tests/attach/driver_calls.h"
 
 inline constexpr const char* kModule =
-    "scale:8,8,4;add:8,8,8;packed:40;spin:8;dropout:8,8,4,8;attend:8,8,4;dropout_seed_at:8,8,8";
+    "scale:8,8,4;add:8,8,8;packed:40;spin:8;dropout:8,8,4,8;attend:8,8,4;dropout_seed_at:8,8,8;"
+    "gemm_e4m3_ptrGroup:8,8,8";
 
 class Program {
  public:

@@ -9,6 +9,7 @@
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/snapshot/accesses.h"
 #include "profiling/hazards/snapshot/node_order.h"
+#include "profiling/hazards/snapshot/segments.h"
 
 namespace profiling {
 namespace {
@@ -43,6 +44,9 @@ void ObservedProcess::take_function(const SpoolFrame& frame) {
   if (!frame.read(function) || functions_.size() >= kMostFunctions) return;
   Function known;
   known.module = function.module;
+  known.waits = function.waits == spool::Waits::Yes  ? Known::Yes
+                : function.waits == spool::Waits::No ? Known::No
+                                                     : Known::Unknown;
   const std::size_t slot_bytes = std::size_t{function.slots} * sizeof(spool::ParameterSlot);
   const std::span<const std::byte> slots = frame.after(sizeof function, 0, slot_bytes);
   if (slots.size() != slot_bytes) return;
@@ -95,6 +99,9 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
   snapshot.launches = began.reason == spool::GraphReason::Updated ? launches : 0;
   snapshot.last_launch = began.reason == spool::GraphReason::Updated ? last_launch : 0;
   if (const auto capture = captures_.find(began.source); capture != captures_.end()) {
+    // A graph may be instantiated several times: the first one has what its capture made.
+    name_owner(capture->second, snapshot.name);
+    capture->second.made.clear();
     snapshot.capture_began = capture->second.began;
     snapshot.capture_ended = capture->second.ended;
     snapshot.events = capture->second.events;
@@ -131,6 +138,7 @@ void ObservedProcess::fill_node(const spool::Node& from, std::span<const std::by
         to.name = readable_kernel_name(kernel.function.c_str());
         module = known->second.module;
         kernel.code = known->second.code;
+        kernel.waits_for_programmatic = known->second.waits;
         const auto& slots = known->second.slots;
         const bool fits =
             slots.size() <= kMaxSlots && !kernel.parameters.empty() &&
@@ -336,13 +344,16 @@ void ObservedProcess::take_destroyed(const SpoolFrame& frame) {
     alone.ledger = ledger_;
     alone.graphs.push_back(graph->graph);
     const std::vector<Touch> touches = find_touches(alone, alone.graphs.front());
+    const Segments segments(ledger_);
     const auto gone = [&](std::uint64_t since) {
       return since != 0 && since < destroyed.last_launch;
     };
     const bool released = std::ranges::any_of(touches, [&](const Touch& touch) {
       if (touch.allocation < 0) return false;
-      const engine::Allocation& block = ledger_[static_cast<std::size_t>(touch.allocation)];
-      return !block.live() && block.freed_at > graph->graph.capture_began && gone(block.freed_at);
+      const int behind = segments.behind(touch.allocation);
+      const engine::Allocation& block = ledger_[static_cast<std::size_t>(behind)];
+      return !block.live() && block.freed_at > graph->graph.capture_began && gone(block.freed_at) &&
+             !kept_by_pool(block);
     });
     const bool unloaded = std::ranges::any_of(graph->graph.nodes, [&](const SnapshotNode& node) {
       const auto* kernel = std::get_if<KernelNode>(&node.parameters);
@@ -351,6 +362,7 @@ void ObservedProcess::take_destroyed(const SpoolFrame& frame) {
     const bool disconnected =
         std::ranges::any_of(graph->graph.communicators, gone, &CapturedCommunicator::ended_at);
     graph->graph.over = !released && !unloaded && !disconnected;
+    graph->graph.destroyed_at = frame.position;
   }
   of_exec_.erase(number);
 }

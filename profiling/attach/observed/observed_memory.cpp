@@ -2,15 +2,18 @@
 #include "profiling/attach/observed/observed_process.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "profiling/attach/observed/stack_words.h"
+#include "profiling/hazards/snapshot/segments.h"
 
 namespace profiling {
 namespace {
 
 constexpr std::size_t kMostLedger = 400'000;  // then what was released long ago goes
+constexpr std::size_t kMostMade = 1 << 15;    // of one capture
 
 engine::MemorySpace space_of(spool::MemoryKind memory) {
   switch (memory) {
@@ -54,6 +57,8 @@ void ObservedProcess::take_allocation(const SpoolFrame& frame) {
                    .space = space_of(made.memory),
                    .owner = std::string(call_of(made.memory)),
                    .allocated_at = frame.position});
+  // A private pool grows by calls of the thread that captures.
+  if (Capture* capture = capture_of(frame.thread, Sure::ItsThread)) belongs_to(*capture);
 }
 
 void ObservedProcess::take_block(const SpoolFrame& frame) {
@@ -65,6 +70,36 @@ void ObservedProcess::take_block(const SpoolFrame& frame) {
                           .role = engine::AllocationRole::Cached,
                           .owner = "tensor",
                           .allocated_at = frame.position});
+  if (made.in_capture == 0) return;
+  // A backward pass allocates in threads of its own.
+  if (Capture* capture = capture_of(frame.thread, Sure::OrTheOnlyOne)) belongs_to(*capture);
+}
+
+ObservedProcess::Capture* ObservedProcess::capture_of(std::uint32_t thread, Sure sure) {
+  for (auto& [stream, capture] : open_captures_) {
+    if (capture.thread == thread) return &capture;
+  }
+  const bool only = sure == Sure::OrTheOnlyOne && open_captures_.size() == 1;
+  return only ? &open_captures_.begin()->second : nullptr;
+}
+
+void ObservedProcess::belongs_to(Capture& capture) {
+  ledger_.back().made_for = fmt::format("capture {}", capture.number);
+  if (capture.made.size() < kMostMade) capture.made.push_back(ledger_.back().id);
+}
+
+void ObservedProcess::name_owner(const Capture& capture, const std::string& graph) {
+  for (const std::uint64_t id : capture.made) {
+    const auto block = std::ranges::lower_bound(ledger_, id, {}, &engine::Allocation::id);
+    if (block != ledger_.end() && block->id == id) block->made_for = graph;
+  }
+}
+
+bool ObservedProcess::kept_by_pool(const engine::Allocation& block) const {
+  if (!is_pool_block(block)) return false;
+  return std::ranges::none_of(graphs_, [&](const auto& one) {
+    return one.second.graph.name == block.made_for && one.second.graph.destroyed_at != 0;
+  });
 }
 
 void ObservedProcess::allocate(Live& live, engine::Allocation block) {

@@ -206,12 +206,14 @@ void ObservedProcess::take_thread(const SpoolFrame& frame) {
 void ObservedProcess::take_capture_began(const SpoolFrame& frame) {
   spool::CaptureBegan began{};
   if (!frame.read(began) || began.result != 0 || open_captures_.size() >= kMostOpenCaptures) return;
-  open_captures_[began.stream] = {.began = frame.position,
+  open_captures_[began.stream] = {.number = ++captures_begun_,
+                                  .began = frame.position,
                                   .ended = 0,
                                   .thread = frame.thread,
                                   .mode = began.mode,
                                   .events = {},
-                                  .communicators = {}};
+                                  .communicators = {},
+                                  .made = {}};
 }
 
 void ObservedProcess::take_capture_ended(const SpoolFrame& frame) {
@@ -222,7 +224,6 @@ void ObservedProcess::take_capture_ended(const SpoolFrame& frame) {
   Capture capture = std::move(open->second);
   open_captures_.erase(open);
   capture.ended = frame.position;
-  ++captures_made_;
   if (ended.result == 0) {
     if (const auto used = open_communicators_.find(ended.graph);
         used != open_communicators_.end()) {
@@ -239,7 +240,7 @@ void ObservedProcess::take_capture_ended(const SpoolFrame& frame) {
   }
   if (failed_captures_.size() >= kMostFailures) return;
   GraphSnapshot failed;
-  failed.name = fmt::format("capture {}", captures_made_);
+  failed.name = fmt::format("capture {}", capture.number);
   failed.capture_began = capture.began;
   failed.capture_ended = capture.ended;
   failed.failure = {.code = static_cast<int>(std::min<std::uint32_t>(ended.result, 1 << 20)),

@@ -72,17 +72,20 @@ class ObservedProcess {
   struct Function {
     std::string name;
     std::uint64_t module = 0;
-    std::uint64_t code = 0;          // KernelNode::code
+    std::uint64_t code = 0;  // KernelNode::code
+    Known waits = Known::Unknown;
     std::size_t eager_launches = 0;  // that were taken
     std::vector<ParameterSlot> slots;
   };
   struct Capture {
+    std::uint64_t number = 0;  // counts captures that began from 1
     std::uint64_t began = 0;
     std::uint64_t ended = 0;
     std::uint32_t thread = 0;
     std::uint32_t mode = 0;
     std::vector<CaptureEvent> events;
     std::vector<ObservedCommunicator> communicators;
+    std::vector<std::uint64_t> made;  // ids of the memory that was allocated for it
   };
 
   void take_process(const SpoolFrame& frame);
@@ -123,6 +126,15 @@ class ObservedProcess {
   void fill_node(const spool::Node& from, std::span<const std::byte> rest, SnapshotNode& to,
                  std::uint64_t& module) const;
   void forget_oldest();
+  enum class Sure : bool { ItsThread, OrTheOnlyOne };
+  /// The capture for which a call of this thread allocates; null = none, or it is not known.
+  Capture* capture_of(std::uint32_t thread, Sure sure);
+  /// Of the newest block in the ledger.
+  void belongs_to(Capture& capture);
+  /// Memory of the capture that became this graph.
+  void name_owner(const Capture& capture, const std::string& graph);
+  /// Memory of a capture: its pool keeps what is released, as long as that graph exists.
+  bool kept_by_pool(const engine::Allocation& block) const;
   const std::string& communicator_name(std::uint64_t handle);
 
   std::uint32_t process_ = 0;
@@ -145,7 +157,7 @@ class ObservedProcess {
   std::unordered_map<std::uint64_t, Capture> open_captures_;  // by stream
   std::unordered_map<std::uint64_t, Capture> captures_;       // by the graph that they gave
   std::vector<GraphSnapshot> failed_captures_;
-  std::uint64_t captures_made_ = 0;
+  std::uint64_t captures_begun_ = 0;
   std::unordered_map<std::uint64_t, std::string> communicators_;  // names of the living ones
   /// Of captures that have not ended, or failed; by the graph.
   std::unordered_map<std::uint64_t, std::vector<ObservedCommunicator>> open_communicators_;

@@ -19,7 +19,8 @@ namespace {
 
 enum class State : std::uint8_t {
   Quiet,     // lives, not reported
-  OfGraph,   // made while a capture ran: of the graph's own pool, not reported
+  Ignored,   // made while a capture ran, and too many had been reported
+  OfGraph,   // made while a capture ran, of the graph's own pool: is reported
   Reported,  // lives
   Gone,      // was reported, and its release too: its next owner will be
   NextOwner  // lives, is reported: where it ends, interest ends
@@ -36,6 +37,9 @@ constexpr std::size_t kPlaces = 1 << 17;
 constexpr std::size_t kMostBlocks = kPlaces / 4 * 3;
 constinit Block g_blocks[kPlaces]{};
 constinit std::size_t g_count = 0;
+/// Captures that never end would fill the spool: 2 MiB of frames with the releases.
+constexpr std::size_t kMostOfGraphs = 1 << 14;
+constinit std::size_t g_of_graphs = 0;
 constinit SpinLock g_lock{};
 
 std::size_t home_of(std::uint64_t address) {
@@ -66,20 +70,26 @@ void remove(std::size_t place) {
   --g_count;
 }
 
-void report(const Block& block) {
+void report(const Block& block, bool in_capture) {
   Frame<spool::TensorBlock> frame;
   if (!frame) return;
   frame->address = block.address;
   frame->bytes = block.bytes;
+  frame->in_capture = in_capture ? 1 : 0;
 }
 
-/// With the Python code that let go of the tensor: one of few, so its cost does not matter.
-void report_release(std::uint64_t address) {
+enum class Because : bool { OfTheCapture, OfTheProgram };
+
+/// With the Python code that let go of the tensor: one of few, so its cost does not matter. Not for
+/// what a captured step makes and drops, which is much.
+void report_release(std::uint64_t address, Because because) {
   constexpr std::size_t kMostText = 2048;
   constexpr std::size_t kMostFrames = 24;
   char python[kMostText];
   std::size_t length = 0;
-  if (!python_frames(python, sizeof python, kMostFrames, length)) length = 0;
+  if (because == Because::OfTheCapture ||
+      !python_frames(python, sizeof python, kMostFrames, length))
+    length = 0;
   Frame<spool::TensorBlockReleased> frame(length);
   if (!frame) return;
   frame->address = address;
@@ -91,16 +101,20 @@ void made(std::uint64_t address, std::uint64_t bytes) {
   const std::lock_guard locked(g_lock);
   Block& block = g_blocks[place_of(address)];
   const bool watched = block.address != 0 && block.state == State::Gone;
+  const bool in_capture = any_capture();
+  const bool of_graph = !watched && in_capture && g_of_graphs < kMostOfGraphs;
   if (block.address == 0) {
     if (g_count >= kMostBlocks) return;
     ++g_count;
   }
   block = {.address = address,
            .bytes = bytes,
-           .state = watched         ? State::NextOwner
-                    : any_capture() ? State::OfGraph
-                                    : State::Quiet};
-  if (watched) report(block);
+           .state = watched      ? State::NextOwner
+                    : of_graph   ? State::OfGraph
+                    : in_capture ? State::Ignored
+                                 : State::Quiet};
+  if (of_graph) ++g_of_graphs;
+  if (watched || of_graph) report(block, in_capture);
 }
 
 void released(std::uint64_t address) {
@@ -109,8 +123,14 @@ void released(std::uint64_t address) {
   Block& block = g_blocks[place];
   if (block.address == 0) return;
   const State state = block.state;
-  if (state == State::Reported || state == State::NextOwner) report_release(address);
-  if (state == State::Reported)
+  // Within its capture the pool keeps it, later it may go to anybody.
+  const bool in_capture = any_capture();
+  const bool leaves_pool = state == State::OfGraph && !in_capture;
+  if (state == State::Reported || state == State::NextOwner || leaves_pool)
+    report_release(address, Because::OfTheProgram);
+  else if (state == State::OfGraph)
+    report_release(address, Because::OfTheCapture);
+  if (state == State::Reported || leaves_pool)
     block.state = State::Gone;
   else if (state != State::Gone)
     remove(place);
@@ -134,7 +154,7 @@ void report_live_blocks() {
   if (g_count == 0) return;
   for (Block& block : g_blocks) {
     if (block.address == 0) continue;
-    if (block.state == State::Quiet) report(block);
+    if (block.state == State::Quiet) report(block, false);
     if (block.state == State::Quiet || block.state == State::NextOwner)
       block.state = State::Reported;
   }
@@ -144,7 +164,7 @@ void drop_blocks_of_parent() {
   if (g_count != 0) {
     for (Block& block : g_blocks) block = {};
   }
-  g_count = 0;
+  g_count = g_of_graphs = 0;
   g_lock.reset();
 }
 

@@ -200,11 +200,14 @@ struct Release {
 };
 
 /// A piece of memory that PyTorch's caching allocator has handed out, inside an allocation. Only
-/// those that lived when some capture began, and who got their memory next.
+/// those that lived when some capture began, who got their memory next, and those that were made
+/// during a capture.
 struct TensorBlock {
   static constexpr Kind kKind = Kind::TensorBlock;
   std::uint64_t address;
   std::uint64_t bytes;
+  std::uint32_t in_capture;  // made during one
+  std::uint32_t unused;
 };
 
 struct TensorBlockReleased {
@@ -242,6 +245,9 @@ struct ParameterSlot {
   std::uint32_t bytes;
 };
 
+/// Whether a kernel waits for the one before it (griddepcontrol.wait).
+enum class Waits : std::uint32_t { Unknown, No, Yes };
+
 /// Precedes the first node that launches it. The slots follow the structure, then the name.
 struct Function {
   static constexpr Kind kKind = Kind::Function;
@@ -249,6 +255,8 @@ struct Function {
   std::uint64_t module;    // CUmodule or CUlibrary; 0 = not known
   std::uint32_t slots;
   std::uint32_t name_bytes;  // mangled
+  Waits waits;
+  std::uint32_t unused;
 };
 
 enum class GraphReason : std::uint32_t { Instantiated, Updated };

@@ -34,24 +34,40 @@ bool believable(const Touch& touch, Gone gone) {
   return gone != Gone::BeforeCapture || touch.certain() || touch.whole_slot;
 }
 
+/// A pool's block that was released is still the graphs' own, unless the graph that it was made for
+/// has ended, and this one has no memory of the same pool.
+bool kept_by_pool(const RuleContext& context, const Held& held) {
+  const Allocation& block = *context.allocation(held.allocation);
+  if (!context.in_graph_pool(block)) return false;
+  if (!is_pool_block(block) || block.made_for == context.graph(held.graph).name ||
+      ended_owner(context, held.allocation, held.graph) == nullptr)
+    return true;
+  const Allocation* segment = context.allocation(context.segments().around(block));
+  if (segment == nullptr) return false;
+  return std::ranges::any_of(context.snapshot.ledger, [&](const Allocation& other) {
+    return is_pool_block(other) && other.made_for == context.graph(held.graph).name &&
+           segment->holds(other.address);
+  });
+}
+
 std::vector<Held> held_by(const RuleContext& context, int graph) {
   std::map<int, Held> held;
   for (const Touch& touch : context.touches(graph)) {
-    const Allocation* allocation = context.allocation(touch.allocation);
-    if (allocation == nullptr || !is_subjects_device_memory(*allocation) ||
-        context.in_graph_pool(*allocation)) {
-      continue;
-    }
+    const int behind = context.segments().behind(touch.allocation);
+    const Allocation* allocation = context.allocation(behind);
+    if (allocation == nullptr || !is_subjects_device_memory(*allocation)) continue;
     const Gone gone = when_gone(context.graph(graph), *allocation);
     if (gone == Gone::No || !believable(touch, gone)) continue;
     if (context.graph(graph).unused_since(allocation->freed_at)) continue;
-    Held& of_allocation = held[touch.allocation];
+    Held& of_allocation = held[behind];
     of_allocation.graph = graph;
-    of_allocation.allocation = touch.allocation;
+    of_allocation.allocation = behind;
     of_allocation.touches.push_back(&touch);
   }
   std::vector<Held> all;
-  for (auto& [allocation, of_allocation] : held) all.push_back(std::move(of_allocation));
+  for (auto& [allocation, of_allocation] : held) {
+    if (!kept_by_pool(context, of_allocation)) all.push_back(std::move(of_allocation));
+  }
   return all;
 }
 
@@ -83,6 +99,23 @@ bool is_still_in_cache(const RuleContext& context, const Allocation& gone, std::
   return mapped;
 }
 
+std::string freed_title(const RuleContext& context, const std::vector<NodeRef>& holders,
+                        const Allocation& gone, Gone when, const GraphSnapshot* owner) {
+  const std::string nodes = context.text(holders);
+  const char* hold = holders.size() == 1 ? "holds" : "hold";
+  if (owner != nullptr) {
+    const bool made_for_it = gone.made_for == owner->name;
+    return fmt::format("{}, {} \"{}\", went {} it at {}, but {} {} its address", text(gone),
+                       made_for_it ? "made in the capture of" : "first used by", owner->name,
+                       made_for_it ? "with" : "after", owner->destroyed_at, nodes, hold);
+  }
+  if (when == Gone::DuringCapture && gone.role != engine::AllocationRole::Cached) {
+    return fmt::format("{} was regrown during capture; {} {} the old address", text(gone), nodes,
+                       hold);
+  }
+  return fmt::format("{} is freed, but {} {} its address", text(gone), nodes, hold);
+}
+
 Finding freed_finding(const RuleContext& context, const Held& held) {
   const Allocation& gone = *context.allocation(held.allocation);
   const GraphSnapshot& graph = context.graph(held.graph);
@@ -97,12 +130,8 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
                       (when != Gone::BeforeCapture || touch->certain());
     if (sure && !harmless) finding.confidence = Confidence::Likely;
   }
-  const std::string nodes = context.text(finding.nodes);
-  const char* hold = finding.nodes.size() == 1 ? "holds" : "hold";
-  finding.title = when == Gone::DuringCapture && !cached
-                      ? fmt::format("{} was regrown during capture; {} {} the old address",
-                                    text(gone), nodes, hold)
-                      : fmt::format("{} is freed, but {} {} its address", text(gone), nodes, hold);
+  const GraphSnapshot* owner = ended_owner(context, held.allocation, held.graph);
+  finding.title = freed_title(context, finding.nodes, gone, when, owner);
   finding.explanation = fmt::format(
       "The graph keeps the address {:#x} of a block that was freed {}. Every replay still reads or "
       "writes there: the memory's new owner is overwritten, or the replay faults because nothing "
@@ -121,6 +150,7 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
   finding.evidence.push_back(
       fmt::format("Ledger: allocated at {}, freed at {}; the capture went from {} to {}.",
                   gone.allocated_at, gone.freed_at, graph.capture_began, graph.capture_ended));
+  if (owner != nullptr) finding.evidence.push_back(ownership(gone, *owner));
   if (!gone.freed_where.empty()) finding.evidence.push_back("Freed by " + gone.freed_where + ".");
   if (graph.launches > 0) {
     finding.evidence.push_back(fmt::format(
@@ -135,6 +165,12 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
     break;
   }
   finding.fix = fix_of(finding.rule);
+  if (owner != nullptr) {
+    finding.fix.words =
+        "Give every graph a workspace of its own, or keep what a graph's pool holds until the last "
+        "graph that uses it is destroyed. " +
+        finding.fix.words;
+  }
   finding.proof.words =
       "Plain replays are compared with eager launches, including the new owner's contents; then "
       "the nodes get their own buffer in place of the freed one.";
@@ -174,6 +210,8 @@ Finding alias_finding(const RuleContext& context, const Held& held, int successo
   finding.evidence.push_back(
       fmt::format("Ledger: the first was freed at {}, the second allocated at {}.", first.freed_at,
                   second.allocated_at));
+  if (const GraphSnapshot* owner = ended_owner(context, held.allocation, held.graph))
+    finding.evidence.push_back(ownership(first, *owner));
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "Plain replays of both graphs are compared with eager launches; then the later graph's nodes "

@@ -27,10 +27,16 @@ std::string short_name(const SnapshotNode& node) {
 }  // namespace
 
 RuleContext::RuleContext(const Snapshot& from, const std::vector<LibraryFact>& known)
-    : snapshot(from), facts(known) {
+    : snapshot(from), facts(known), segments_(from.ledger) {
   for (const GraphSnapshot& graph : snapshot.graphs) {
+    by_name_.try_emplace(graph.name, static_cast<int>(touches_.size()));
     touches_.push_back(find_touches(snapshot, graph));
   }
+}
+
+int RuleContext::graph_named(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? -1 : found->second;
 }
 
 const Reachability& RuleContext::order(int graph, OrderedBy by) {
@@ -60,7 +66,8 @@ const Reachability& RuleContext::any_order(int graph) {
 }
 
 bool RuleContext::in_graph_pool(const engine::Allocation& allocation) const {
-  return std::any_of(snapshot.pools.begin(), snapshot.pools.end(),
+  return is_pool_block(allocation) ||
+         std::any_of(snapshot.pools.begin(), snapshot.pools.end(),
                      [&](const GraphPool& pool) { return pool.holds(allocation.address); });
 }
 

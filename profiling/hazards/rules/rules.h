@@ -13,6 +13,7 @@
 #include "profiling/hazards/rules/diagnosis.h"
 #include "profiling/hazards/snapshot/accesses.h"
 #include "profiling/hazards/snapshot/reachability.h"
+#include "profiling/hazards/snapshot/segments.h"
 
 namespace profiling {
 
@@ -54,6 +55,9 @@ class RuleContext {
 
   /// The memory stays the graphs' when it is released: what matters is the order of replays.
   bool in_graph_pool(const engine::Allocation& allocation) const;
+  const Segments& segments() const { return segments_; }
+  /// -1 = none has this name.
+  int graph_named(const std::string& name) const;
 
   /// "node 7 (k_grouped, fprop of layer 0)"; with the graph's name if there are several.
   std::string text(NodeRef ref) const;
@@ -64,6 +68,8 @@ class RuleContext {
  private:
   const Reachability& order(int graph, OrderedBy by);
 
+  Segments segments_;
+  std::map<std::string, int> by_name_;
   std::vector<std::vector<Touch>> touches_;
   std::map<std::pair<int, OrderedBy>, std::unique_ptr<Reachability>> orders_;
   std::size_t order_bytes_ = 0;
@@ -79,6 +85,13 @@ inline constexpr std::size_t kMaxListed = 256;
 /// Adds the node unless it is present or the list is full. Keeps the list sorted.
 void add_node(std::vector<NodeRef>& nodes, NodeRef node);
 void add_access(std::vector<Access>& accesses, Access access);
+
+/// The graph that the memory went with: the one in whose capture it was made, else the first one
+/// that used it, if that was destroyed before `graph` used the memory for the last time. Null =
+/// none.
+const GraphSnapshot* ended_owner(const RuleContext& context, int allocation, int graph);
+/// A sentence about that graph, for the evidence.
+std::string ownership(const engine::Allocation& allocation, const GraphSnapshot& owner);
 
 /// "workspace of all products" in quotation marks, with its size and role.
 std::string text(const engine::Allocation& allocation);

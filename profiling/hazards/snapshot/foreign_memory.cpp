@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiling/hazards/snapshot/accesses.h"
+#include "profiling/hazards/snapshot/segments.h"
 
 namespace profiling {
 
@@ -102,9 +103,12 @@ std::vector<ForeignRange> graph_allocations(const Snapshot& snapshot) {
 void leave_out_earlier_allocations(Snapshot& snapshot, std::uint64_t since) {
   std::vector<bool> touched(snapshot.ledger.size());
   std::vector<bool> next_owner(snapshot.ledger.size());
+  const Segments segments(snapshot.ledger);
   for (const GraphSnapshot& graph : snapshot.graphs) {
     for (const Touch& touch : find_touches(snapshot, graph)) {
-      if (touch.allocation >= 0) touched[static_cast<std::size_t>(touch.allocation)] = true;
+      if (touch.allocation < 0) continue;
+      touched[static_cast<std::size_t>(touch.allocation)] = true;
+      touched[static_cast<std::size_t>(segments.behind(touch.allocation))] = true;
     }
   }
   std::unordered_map<std::uint64_t, std::size_t> later;  // by address

@@ -27,13 +27,15 @@ def healthy():
     for module, allocator in itertools.product(["mlp", "layernorm", "attention"], ALLOCATORS):
         for mode in COMPILED:
             names.append(f"compiled-{module}-{mode}" + (f"-{allocator}" if allocator else ""))
-    return names + ["pool-shared", "recaptured", "emptied-cache", "two-streams", "grouped", "copied-batch"]
+    return names + ["pool-shared", "recaptured", "emptied-cache", "two-streams", "grouped", "copied-batch", "evicted-graph",
+                    "evicted-of-shared-pool"]
 
 
 FAULTY = {
     "freed-input": "freed-memory",
     "freed-scratch": "freed-memory",
     "rebound-batch": "freed-memory",
+    "evicted-workspace": "freed-memory",
     "item-in-capture": "sync-in-capture",
     "other-thread": "other-thread-in-capture",
 }
@@ -182,6 +184,17 @@ def special(name, torch):
             first.replay()
             second.replay()
         return z
+    if name == "evicted-graph":
+        return evicted(torch, own_workspace=True)
+    if name == "evicted-of-shared-pool":
+        first, y = captured(lambda: x @ x, torch)
+        second, z = captured(lambda: y.relu() @ x, torch, pool=first.pool())
+        first.replay()
+        first.reset()
+        torch.cuda.empty_cache()  # the other graph keeps the pool
+        for _ in range(2):
+            second.replay()
+        return z
     if name == "recaptured":
         for size in [64, 128, 256]:
             graph, y = captured(lambda: x[:size] @ x, torch)
@@ -219,7 +232,38 @@ def special(name, torch):
     return y.float()
 
 
+def evicted(torch, own_workspace):
+    """A graph is evicted with its pool, in which lies the workspace that another graph uses, or that only it used."""
+    small = torch.randn(64, 64, device="cuda")
+
+    def with_workspace():
+        # 64 MiB: a segment of its own, which the cache gives back when it is emptied.
+        workspace = torch.zeros(4096, 4096, device="cuda")
+        return workspace, workspace[:64, :64] + small
+
+    first, (workspace, y) = captured(with_workspace, torch)
+    if own_workspace:
+        second, (_, z) = captured(with_workspace, torch)
+    else:
+        second, z = captured(lambda: workspace[:64, :64] + small, torch)
+    first.replay()
+    second.replay()
+    torch.cuda.synchronize()
+    first.reset()
+    del workspace, y, first
+    gc.collect()
+    torch.cuda.empty_cache()
+    # Somebody else's memory now, so that the replay does not fault.
+    other = [torch.ones(4096, 4096, device="cuda") for _ in range(2)]
+    second.replay()
+    torch.cuda.synchronize()
+    del other
+    return z
+
+
 def faulty(name, torch):
+    if name == "evicted-workspace":
+        return evicted(torch, own_workspace=False)
     if name in ("freed-input", "freed-scratch"):
         # 64 MiB: a segment of its own, which the cache gives back when it is emptied.
         x = torch.randn(4096, 4096, device="cuda")

@@ -1,0 +1,138 @@
+// The stub driver's memory. Freed addresses are given again at once, newest first, as a caching
+// allocator would: that is what makes freed memory under a graph dangerous.
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "tests/attach/stub_state.h"
+
+namespace {
+
+struct Block {
+  std::size_t bytes = 0;
+  CUmemoryPool pool = nullptr;
+};
+std::map<CUdeviceptr, Block> g_memory;
+std::vector<std::pair<CUdeviceptr, std::size_t>> g_free;
+CUdeviceptr g_next = 0x7f0000000000;
+
+/// From the newest of the free pieces that have this size, else memory that nobody has had.
+CUdeviceptr take(std::vector<std::pair<CUdeviceptr, std::size_t>>& free, std::size_t bytes,
+                 CUmemoryPool pool = nullptr) {
+  const auto again = std::find_if(free.rbegin(), free.rend(),
+                                  [&](const auto& one) { return one.second == bytes; });
+  CUdeviceptr address = g_next;
+  if (again != free.rend()) {
+    address = again->first;
+    free.erase(std::next(again).base());
+  } else {
+    g_next += (bytes + 0x1fffff) / 0x200000 * 0x200000;
+  }
+  g_memory[address] = {bytes, pool};
+  return address;
+}
+
+CUresult give_back(CUdeviceptr address) {
+  const auto block = g_memory.find(address);
+  if (block == g_memory.end()) return CUDA_ERROR_INVALID_VALUE;
+  CUmemoryPool pool = block->second.pool;
+  (pool == nullptr ? g_free : pool->free).emplace_back(address, block->second.bytes);
+  g_memory.erase(block);
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate_in_order(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool,
+                           CUstream stream) {
+  const std::lock_guard lock(stub::mutex());
+  *address = take(pool == nullptr ? g_free : pool->free, bytes, pool);
+  if (!stub::captured(stream)) return CUDA_SUCCESS;
+  CUgraphNode node = stub::add_node(stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+  node->address = *address;
+  node->bytes = bytes;
+  return CUDA_SUCCESS;
+}
+
+void trim(CUmemoryPool pool) {
+  g_free.insert(g_free.end(), pool->free.begin(), pool->free.end());
+  pool->free.clear();
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+  const std::lock_guard lock(stub::mutex());
+  if (const CUresult refused = stub::unsafe_call(); refused != CUDA_SUCCESS) return refused;
+  *address = take(g_free, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  const std::lock_guard lock(stub::mutex());
+  if (const CUresult refused = stub::unsafe_call(); refused != CUDA_SUCCESS) return refused;
+  return give_back(address);
+}
+CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
+  return allocate_in_order(address, bytes, nullptr, stream);
+}
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr* address, size_t bytes, CUstream stream) {
+  return cuMemAllocAsync(address, bytes, stream);
+}
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  const std::lock_guard lock(stub::mutex());
+  if (!stub::captured(stream)) return give_back(address);
+  stub::add_node(stream, CU_GRAPH_NODE_TYPE_MEM_FREE)->address = address;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
+  return cuMemFreeAsync(address, stream);
+}
+CUresult cuMemAllocHost_v2(void** address, size_t bytes) {
+  *address = std::malloc(bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* address) {
+  std::free(address);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps*) {
+  *pool = new CUmemPoolHandle_st;
+  return CUDA_SUCCESS;
+}
+/// What is still allocated stays until it is freed, as the driver says.
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  const std::lock_guard lock(stub::mutex());
+  trim(pool);
+  for (auto& [address, block] : g_memory) {
+    if (block.pool == pool) block.pool = nullptr;
+  }
+  delete pool;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
+  const std::lock_guard lock(stub::mutex());
+  trim(pool);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
+                                 CUstream stream) {
+  return allocate_in_order(address, bytes, pool, stream);
+}
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
+                                      CUstream stream) {
+  return allocate_in_order(address, bytes, pool, stream);
+}
+
+CUresult cuPointerGetAttribute(void* answer, CUpointer_attribute attribute, CUdeviceptr address) {
+  const std::lock_guard lock(stub::mutex());
+  const auto after = g_memory.upper_bound(address);
+  const bool known = after != g_memory.begin() &&
+                     address - std::prev(after)->first < std::prev(after)->second.bytes;
+  if (!known) return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<unsigned*>(answer) =
+      attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0;
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,83 @@
+// What the parts of the stub driver share. All of it is guarded by stub::mutex().
+#pragma once
+
+#define __CUDA_API_VERSION_INTERNAL  // declares every version of each function, and renames none
+#include <cuda.h>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+struct CUmod_st {
+  std::vector<std::unique_ptr<CUfunc_st>> functions;
+};
+struct CUfunc_st {
+  std::string name;
+  std::vector<std::pair<std::size_t, std::size_t>> slots;  // offset, bytes
+  CUmodule module = nullptr;
+};
+struct CUgraphNode_st {
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+  CUDA_KERNEL_NODE_PARAMS_v2 kernel{};
+  std::vector<std::vector<std::byte>> arguments;
+  std::vector<void*> pointers;
+  CUDA_MEMSET_NODE_PARAMS_v1 memset{};
+  CUDA_MEMCPY3D_v2 memcpy{};
+  CUdeviceptr address = 0;  // that it allocates or frees
+  std::size_t bytes = 0;
+  CUgraphConditionalNodeType condition = CU_GRAPH_COND_TYPE_IF;
+  std::vector<std::unique_ptr<CUgraph_st>> bodies;
+  std::vector<CUgraph> body_handles;
+};
+struct StubEdge {
+  CUgraphNode from = nullptr;
+  CUgraphNode to = nullptr;
+  bool programmatic = false;
+};
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
+  std::vector<StubEdge> edges;
+};
+struct CUgraphExec_st {
+  int launches = 0;
+  bool hangs = false;  // has a kernel named "spin"
+};
+struct CUstream_st {
+  bool hangs = false;
+  CUstream origin = nullptr;          // whose capture it takes part in, itself for the first one
+  std::vector<CUgraphNode> newest{};  // what its next node depends on
+  // Of the stream that began the capture:
+  cuuint64_t capture = 0;  // counts captures from 1
+  std::unique_ptr<CUgraph_st> graph;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  std::vector<CUstream> forked{};
+};
+struct CUevent_st {
+  CUstream origin = nullptr;  // of the capture in which it was recorded; null = in none
+  std::vector<CUgraphNode> after{};
+};
+struct CUmemPoolHandle_st {
+  std::vector<std::pair<CUdeviceptr, std::size_t>> free;  // mapped, for its next allocations
+};
+
+namespace stub {
+
+std::mutex& mutex();
+
+inline bool captured(CUstream stream) { return stream != nullptr && stream->origin != nullptr; }
+
+/// A call that may wait or allocate: refused while somebody captures in global mode, unless its
+/// thread is relaxed.
+CUresult unsafe_call();
+
+/// The next node of a captured stream.
+CUgraphNode add_node(CUstream stream, CUgraphNodeType type);
+
+/// A number of the environment, such as a version that the stub pretends to have.
+int number_of(const char* variable, int otherwise);
+
+}  // namespace stub
