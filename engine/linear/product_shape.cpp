@@ -184,7 +184,8 @@ Result<std::unique_ptr<GroupedProduct>> own_product(const Ingredients& of) {
                                        .columns = forward ? config.n() : config.k(),
                                        .reduction = forward ? config.k() : config.n(),
                                        .output = of.sources.d.rule.base,
-                                       .type = config.output_type()});
+                                       .type = config.output_type(),
+                                       .tickets = of.arrays.tickets_of(of.sources.index)});
   }
   return make_expertscope_wgrad({.y = scaled_codes(of.sources.b),
                                  .x = scaled_codes(of.sources.a),

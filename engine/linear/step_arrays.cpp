@@ -54,6 +54,11 @@ Result<StepArrays> StepArrays::create(const StepConfig& config, cudaStream_t str
                          {AllocationRole::Input, "alpha and beta"}, stream));
   ENGINE_TRY(take_filled(made.keep_weights, std::vector<float>{0.0F},
                          {AllocationRole::Input, "keep-weights flag"}, stream));
+  if (config.own_products()) {
+    const auto counters = static_cast<std::size_t>(2 * config.product_count());
+    ENGINE_TRY(take_filled(made.tickets, std::vector<std::uint32_t>(counters, 0),
+                           {AllocationRole::Tickets, "tickets of products"}, stream));
+  }
   if (config.scalars_per_group) {
     ENGINE_TRY(take_filled(made.zero_pointers, std::vector<const float*>(count, made.zero()),
                            {AllocationRole::PointerArray, "pointers to beta"}, stream));

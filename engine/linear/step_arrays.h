@@ -30,9 +30,14 @@ struct StepArrays {
   DeviceBuffer zero_pointers;   // [num_groups], each to the 0 of scalars; scalars_per_group only
   DeviceBuffer one_pointers;    // the same for the 1
   DeviceBuffer keep_weights;    // float: 1 = quantized weights stay as they are
+  DeviceBuffer tickets;         // uint32 [product_count, 2], own products only
 
   const float* zero() const { return scalars.as<float>(); }
   const float* one() const { return scalars.as<float>() + 1; }
+  /// Of product number `product`, with which its thread blocks take their tiles.
+  std::uint32_t* tickets_of(int product) const {
+    return tickets.as<std::uint32_t>() + 2 * std::int64_t{product};
+  }
 
   /// Synchronises.
   static Result<StepArrays> create(const StepConfig& config, cudaStream_t stream);
