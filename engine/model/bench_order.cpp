@@ -70,7 +70,8 @@ constexpr std::int64_t kSplitAlignment = 16;
 
 std::span<const StepBenchRecipe> step_bench_recipes(StepKind step) {
   using enum StepBenchRecipe;
-  static constexpr StepBenchRecipe kLinear[] = {Bf16, PerTensor, PerTensorFast, Block, OwnBlock};
+  static constexpr StepBenchRecipe kLinear[] = {Bf16,  PerTensor, PerTensorFast,
+                                                Block, OwnBlock,  OwnBlockAddsDw};
   static constexpr StepBenchRecipe kLayer[] = {Bf16,    PerTensor, PerTensorFast,
                                                Delayed, Block,     OwnBlock};
   if (step == StepKind::Linear) return kLinear;
@@ -102,10 +103,13 @@ RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe) {
       request.recipe.gradient_format = layer ? Fp8Format::E4m3 : Fp8Format::E5m2;
       request.recipe.split_accumulator = recipe != StepBenchRecipe::PerTensorFast;
       break;
+    case StepBenchRecipe::OwnBlockAddsDw:
+      request.products.wgrad_type = ElementType::Fp32;
+      request.products.accumulate_wgrad = true;
+      [[fallthrough]];
     case StepBenchRecipe::OwnBlock:
       request.backend = GemmBackend::Expertscope;
-      request.recipe.scaling = Scaling::Block;
-      break;
+      [[fallthrough]];
     case StepBenchRecipe::Block:
       request.recipe.scaling = Scaling::Block;
       break;

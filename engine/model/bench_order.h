@@ -150,11 +150,13 @@ enum class StepBenchRecipe {
   PerTensorFast,
   Delayed,
   Block,
-  OwnBlock,  // Block with the products of our own kernels
+  OwnBlock,        // Block with the products of our own kernels
+  OwnBlockAddsDw,  // the same, and dW is added to FP32, as some peers always do
 };
 constexpr auto enum_names(StepBenchRecipe) {
   return std::to_array<std::string_view>({"bf16", "fp8-per-tensor", "fp8-per-tensor-fast",
-                                          "fp8-delayed", "fp8-block", "fp8-block-expertscope"});
+                                          "fp8-delayed", "fp8-block", "fp8-block-expertscope",
+                                          "fp8-block-expertscope-fp32-dw"});
 }
 /// Those of a suite, in the order of their rows.
 std::span<const StepBenchRecipe> step_bench_recipes(StepKind step);

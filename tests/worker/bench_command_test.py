@@ -140,7 +140,7 @@ class LinearBench(CommandLine):
 
     def test_every_recipe_has_its_parts(self):
         rows = self.rows("--routing", "uniform,one-hot")
-        self.assertEqual([r["routing"] for r in rows], ["uniform"] * 17 + ["one-hot"] * 17)
+        self.assertEqual([r["routing"] for r in rows], ["uniform"] * 18 + ["one-hot"] * 18)
         timed = [r for r in rows if "skipped" not in r]
         self.assertEqual({r["subject"] for r in timed}, {"bf16", "fp8-per-tensor", "fp8-block"})
         self.assertEqual([r["part"] for r in timed[:5]],
@@ -152,7 +152,8 @@ class LinearBench(CommandLine):
             self.assertAlmostEqual(row["tflops"], row["flop"] / row["median_us"] / 1e6)
             self.assertEqual(row["kernels_us"] is not None, "step" in row["part"])
         self.assertEqual({r["subject"] for r in rows if "skipped" in r},
-                         {"fp8-per-tensor-fast", "fp8-block-expertscope"})
+                         {"fp8-per-tensor-fast", "fp8-block-expertscope",
+                          "fp8-block-expertscope-fp32-dw"})
 
     def test_the_table_names_what_it_is_of(self):
         table = self.ok(*self.SMALL, "--routing", "zipf", "--out", self.path("rows.jsonl"))
@@ -160,7 +161,7 @@ class LinearBench(CommandLine):
                      "forward step", "no fast accumulation"):
             self.assertIn(word, table)
         with open(self.path("rows.jsonl")) as file:
-            self.assertEqual(len(file.readlines()), 17)
+            self.assertEqual(len(file.readlines()), 18)
 
     def test_a_peer_is_interleaved(self):
         with open(self.path("peer"), "w") as file:
