@@ -6,6 +6,7 @@
 
 #include "kernels/common/element_run.h"
 #include "kernels/product/m_grouped_tile.h"
+#include "tests/gpu/kernels/captured_launch.h"
 #include "tests/gpu/kernels/device_array.h"
 #include "tests/numerics/product/m_grouped_operands.h"
 
@@ -216,40 +217,28 @@ TEST_F(MGroupedGraph, ReplaysFollowNewSplits) {
   args.row_offsets = row_offsets.get();
   args.type = InputType::Fp32;
   args.output = replayed.get();
-  cudaStream_t stream = nullptr;
-  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  ASSERT_EQ(kernels::m_grouped_block(args, stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  const auto launch = [&](cudaStream_t stream) { return kernels::m_grouped_block(args, stream); };
+  const CapturedLaunch captured(launch);
   std::mt19937 random(3);
   for (int replay = 0; replay < 10000; ++replay) {
     std::vector<std::int64_t> rows = {0};
     for (int group = 0; group < kGroups; ++group) {
       rows.push_back(rows.back() + static_cast<std::int64_t>(random() % 65));
     }
-    ASSERT_EQ(cudaMemcpyAsync(row_offsets.get(), rows.data(), rows.size() * sizeof(rows[0]),
-                              cudaMemcpyHostToDevice, stream),
-              cudaSuccess);
+    captured.write(row_offsets.get(), rows);
     const bool compares = replay % 50 == 0;
     if (compares) {  // rows that neither writes must be equal too
       for (std::uint8_t* output : {replayed.get(), eager.get()}) {
-        ASSERT_EQ(cudaMemsetAsync(output, 0xA5, start.size(), stream), cudaSuccess);
+        ASSERT_EQ(cudaMemsetAsync(output, 0xA5, start.size(), captured.stream()), cudaSuccess);
       }
     }
-    ASSERT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    captured.replay();
     if (!compares) continue;
     args.output = eager.get();
-    ASSERT_EQ(kernels::m_grouped_block(args, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(launch(captured.stream()), cudaSuccess);
+    captured.wait();
     ASSERT_EQ(replayed.values(), eager.values()) << "replay " << replay;
   }
-  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-  cudaGraphExecDestroy(exec);
-  cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
 }
 
 TEST_F(MGroupedGraph, RefusesWhatTheCopyEngineCannotAddress) {

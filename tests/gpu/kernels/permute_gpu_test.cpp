@@ -5,6 +5,7 @@
 #include "kernels/amax/group_amax.h"
 #include "kernels/permute/routing_map.h"
 #include "kernels/quantize/quantize_routed.h"
+#include "tests/gpu/kernels/captured_launch.h"
 #include "tests/gpu/kernels/twin_comparison.h"
 #include "tests/numerics/quantize/block_outputs.h"
 #include "tests/numerics/quantize/routing_cases.h"
@@ -280,15 +281,10 @@ TEST_F(CapturedPermutation, FollowsTheRoutingAtReplay) {
                                 .input = arrays.at<void>(tokens, device),
                                 .output = arrays.at<void>(permuted, device)};
   };
-  cudaStream_t stream = nullptr;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  ASSERT_EQ(kernels::routing_map(map.args(true), stream), cudaSuccess);
-  ASSERT_EQ(kernels::permute(permute(true), stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  const CapturedLaunch captured([&](cudaStream_t stream) {
+    const cudaError_t mapped = kernels::routing_map(map.args(true), stream);
+    return mapped == cudaSuccess ? kernels::permute(permute(true), stream) : mapped;
+  });
   for (const int busy : {0, 12, 3, 0}) {
     RoutingCase now = first;
     now.busy = busy;
@@ -301,13 +297,10 @@ TEST_F(CapturedPermutation, FollowsTheRoutingAtReplay) {
     // Rows that no copy has keep what an earlier replay left, on both sides alike.
     kernels::routing_map_cpu(map.args(false));
     kernels::permute_cpu(permute(false));
-    ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    captured.replay();
+    captured.wait();
     arrays.expect_equal();
   }
-  EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 TEST_F(CapturedPermutation, RefusesWhatItCannotAddress) {

@@ -7,6 +7,7 @@
 #include "kernels/amax/group_amax.h"
 #include "kernels/quantize/quantize_block.h"
 #include "kernels/quantize/quantize_per_tensor.h"
+#include "tests/gpu/kernels/captured_launch.h"
 #include "tests/gpu/kernels/device_array.h"
 #include "tests/numerics/quantize/grouped_cases.h"
 
@@ -206,34 +207,25 @@ TEST_F(CastGpu, ReplayedGraphFollowsRowOffsets) {
   const DeviceOperand device(operand);
   const Words untouched = sentinel_words(2);
   const DeviceArray<std::uint32_t> amax(untouched);
-  cudaStream_t stream = nullptr;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const auto launch = [&](cudaStream_t stream) {
+    return kernels::group_amax({.input = device.input, .amax = as_floats(amax)}, stream);
+  };
   // Once before capture: a kernel's first launch loads its code.
-  ASSERT_EQ(kernels::group_amax({.input = device.input, .amax = as_floats(amax)}, stream),
-            cudaSuccess);
-  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  EXPECT_EQ(kernels::group_amax({.input = device.input, .amax = as_floats(amax)}, stream),
-            cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  ASSERT_EQ(launch(nullptr), cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const CapturedLaunch captured(launch);
   for (const std::int64_t first_group : {std::int64_t{40}, std::int64_t{0}, std::int64_t{99}}) {
     const std::vector<std::int64_t> row_offsets = {0, first_group, 100};
     ASSERT_EQ(cudaMemcpy(device.row_offsets.get(), row_offsets.data(), 3 * sizeof(std::int64_t),
                          cudaMemcpyHostToDevice),
               cudaSuccess);
-    ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+    captured.replay();
     Words expected = sentinel_words(2);
     GroupedInput input = operand.input;
     input.row_offsets = row_offsets.data();
     kernels::group_amax_cpu({.input = input, .amax = as_floats(expected)});
     EXPECT_EQ(amax.values(), expected) << "first group of " << first_group;
   }
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
 }
 
 // These need no device: operands are refused before anything is launched.

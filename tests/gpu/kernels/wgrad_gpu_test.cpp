@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/common/element_run.h"
+#include "tests/gpu/kernels/captured_launch.h"
 #include "tests/gpu/kernels/device_array.h"
 #include "tests/numerics/product/wgrad_operands.h"
 
@@ -194,14 +195,8 @@ TEST_F(WgradGraph, ReplaysFollowNewSplits) {
   args.first_columns = first_columns.get();
   args.type = InputType::Fp32;
   args.gradient = replayed.get();
-  cudaStream_t stream = nullptr;
-  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  ASSERT_EQ(kernels::wgrad_block(args, stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  const auto launch = [&](cudaStream_t stream) { return kernels::wgrad_block(args, stream); };
+  const CapturedLaunch captured(launch);
   std::mt19937 random(3);
   for (int replay = 0; replay < 10000; ++replay) {
     std::vector<std::int64_t> rows = {0};
@@ -211,24 +206,15 @@ TEST_F(WgradGraph, ReplaysFollowNewSplits) {
       rows.push_back(rows.back() + count);
       first.push_back(first.back() + kernels::round_up(count, kernels::kJoinedUnit));
     }
-    const std::size_t bytes = rows.size() * sizeof(rows[0]);
-    ASSERT_EQ(
-        cudaMemcpyAsync(row_offsets.get(), rows.data(), bytes, cudaMemcpyHostToDevice, stream),
-        cudaSuccess);
-    ASSERT_EQ(
-        cudaMemcpyAsync(first_columns.get(), first.data(), bytes, cudaMemcpyHostToDevice, stream),
-        cudaSuccess);
-    ASSERT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    captured.write(row_offsets.get(), rows);
+    captured.write(first_columns.get(), first);
+    captured.replay();
     if (replay % 50 != 0) continue;
     args.gradient = eager.get();
-    ASSERT_EQ(kernels::wgrad_block(args, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(launch(captured.stream()), cudaSuccess);
+    captured.wait();
     ASSERT_EQ(replayed.values(), eager.values()) << "replay " << replay;
   }
-  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-  cudaGraphExecDestroy(exec);
-  cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
 }
 
 TEST_F(WgradGraph, AddingKeepsSubnormalSums) {
