@@ -213,7 +213,7 @@ class Window:
         frame = -1
         while frame != self.map()["frame"]:
             frame = self.map()["frame"]
-            time.sleep(0.25)
+            time.sleep(0.15)
 
     def seen(self, what):
         """Waits until the window has drawn a frame that includes the last xdotool input. Frames alone are
