@@ -121,6 +121,8 @@ std::vector<AttachedProcess> SpoolFolder::processes() const {
                          .graphs = spool.process.graphs_seen(),
                          .launches = spool.process.launches(),
                          .lost_frames = spool.process.lost_frames() + damaged,
+                         .compared = spool.process.compared(),
+                         .comparisons_stopped = spool.process.comparisons_stopped(),
                          .unreadable = spool.unreadable});
   }
   return processes;

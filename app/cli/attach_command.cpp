@@ -104,6 +104,13 @@ int finish(const AttachCommand& options, const SpoolFolder& spools, FindingLines
       print(stderr, "expertscope: {}: {}, launched {} in all\n", process.title,
             engine::counted(process.graphs, "graph"), engine::counted(process.launches, "time"));
     }
+    if (process.compared > 0 || !process.comparisons_stopped.empty()) {
+      print(stderr, "expertscope: {}: memory compared before and after {}{}\n", process.title,
+            engine::counted(process.compared, "replay"),
+            process.comparisons_stopped.empty()
+                ? ""
+                : fmt::format(", then no more: {}", process.comparisons_stopped));
+    }
     if (!process.unreadable.empty()) print(stderr, "expertscope: {}\n", process.unreadable);
     if (process.lost_frames > 0) {
       print(stderr,
@@ -321,6 +328,11 @@ void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std
       "When the program hangs, have the driver write a core dump of the device, without "
       "its memory, beside the record; cuda-gdb reads in it which kernel hangs. The dump ends "
       "the kernels, so the program's calls fail afterwards");
+  command.add_flag(
+      "--compare-memory", options->program.compare_memory,
+      "Hash the device's memory before and after the first 8 replays of each graph, and those at a "
+      "power of two: finds inputs that nobody refreshes and what replays carry over. Launches of "
+      "these replays wait, so faults of timing may hide");
   command.add_flag("--end-on-hang", options->end_on_hang,
                    "End the program when it hangs, once its state is known (default: leave it)");
   command.add_flag(

@@ -324,6 +324,7 @@ engine::Status AttachController::start(const AttachOrder& order, const RemotePla
   ENGINE_ASSIGN(options.command, command_words(order.command));
   options.only = order.only;
   options.rank = order.rank;
+  options.compare_memory = order.compare_memory;
   if (here) options.library = library_.value();
   options.working_folder = order.working_folder;
   begin(

@@ -212,6 +212,7 @@ struct AttachOrder {
   std::string only{};            // only processes with this word on their command line; empty = all
   std::optional<int> rank{};     // only the process whose RANK is this
   bool core_dump = false;        // of the device, when it hangs; only where the window runs
+  bool compare_memory = false;   // before and after replays
 };
 /// Examines what an earlier program left behind.
 struct ReadAttachRecord {

@@ -75,6 +75,44 @@ class Attach(unittest.TestCase):
                 self.setUp()
                 self.assertEqual([one["rule"] for one in self.findings(scenario)], [rule])
 
+    def compared(self, scenario, expect, way="getproc", **more):
+        reports, err = self.attach(command(scenario, way), "--compare-memory", expect=expect, **more)
+        self.assertIn("memory compared before and after", err)
+        return [finding for report in reports for finding in report["findings"]], err
+
+    def test_memory_shows_inputs_that_nobody_refreshes(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                (finding,), err = self.compared("input-not-refreshed", 1, way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("stale-input", "possible"))
+                self.assertIn('writes "cuMemAlloc 3" (1 MiB), which no graph reads, and not "cuMemAlloc 1"',
+                              finding["title"])
+                self.assertIn("replays 2 to 6", " ".join(finding["evidence"]))
+                self.assertEqual(len(finding["nodes"]), 1)
+                self.assertIn("before and after 6 replays", err)
+
+    def test_memory_shows_what_replays_carry_over(self):
+        (finding,), _ = self.compared("flag-carried-over", 1)
+        self.assertEqual((finding["rule"], finding["confidence"]), ("carried-over", "possible"))
+        self.assertIn("Replays 2 to 6 of graph 1", finding["title"])
+        self.assertIn("2 allocations", " ".join(finding["evidence"]))
+
+    def test_healthy_programs_are_clean_when_their_memory_is_compared(self):
+        for scenario in ["input-refreshed", "nothing-written", "flag-reset", "trained", "healthy"]:
+            with self.subTest(scenario=scenario):
+                self.setUp()
+                self.assertEqual(self.compared(scenario, 0)[0], [])
+
+    def test_without_the_option_no_memory_is_read(self):
+        reports, err = self.attach(command("input-not-refreshed"), expect=0)
+        self.assertNotIn("memory compared", err)
+        self.assertEqual([one for report in reports for one in report["findings"]], [])
+
+    def test_comparisons_end_when_the_kernel_cannot_be_loaded(self):
+        reports, err = self.attach(command("input-not-refreshed"), "--compare-memory", expect=0, STUB_REFUSES_PTX="218")
+        self.assertIn("memory compared before and after 0 replays, then no more: cuModuleLoadData gave error 218", err)
+
     def test_healthy_twins_are_clean(self):
         for scenario in ["healthy", "freed-at-the-end", "unloaded-after-destroy", "other-thread-local", "updated",
                          "node-changed", "many-threads", "host-source-kept", "fork-joined", "full-order",

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/attach/communicator_calls.h"
+#include "tests/attach/compared_scenarios.h"
 #include "tests/attach/node_scenarios.h"
 #include "tests/attach/pool_scenarios.h"
 #include "tests/attach/stream_scenarios.h"
@@ -402,6 +403,12 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"private-pool-unused", private_pool_unused},
     {"private-pool-shared", private_pool_shared},
     {"many-captured-tensors", many_captured_tensors},
+    {"input-not-refreshed", input_not_refreshed},
+    {"input-refreshed", input_refreshed},
+    {"nothing-written", nothing_written},
+    {"flag-carried-over", flag_carried_over},
+    {"flag-reset", flag_reset},
+    {"trained", trained},
     {"many-frames", many_frames},
     {"many-threads", many_threads},
     {"endless", endless}};

@@ -45,7 +45,10 @@ void leave_capture(CUstream stream) {
 
 CUresult launch(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, CUstream stream, bool programmatic) {
   const std::lock_guard lock(stub::mutex());
-  if (!stub::captured(stream)) return CUDA_SUCCESS;
+  if (!stub::captured(stream)) {
+    stub::run(kernel);
+    return CUDA_SUCCESS;
+  }
   const std::size_t edges = stream->origin->graph->edges.size();
   keep_arguments(stub::add_node(stream, CU_GRAPH_NODE_TYPE_KERNEL), kernel);
   std::vector<StubEdge>& all = stream->origin->graph->edges;
@@ -92,6 +95,10 @@ CUresult cuStreamSynchronize(CUstream stream) {
   stream->origin->status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
+CUresult cuStreamQuery(CUstream stream) {
+  return stream->hangs ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+CUresult cuStreamQuery_ptsz(CUstream stream) { return cuStreamQuery(stream); }
 CUresult cuStreamSynchronize_ptsz(CUstream stream) { return cuStreamSynchronize(stream); }
 CUresult cuCtxSynchronize() {
   const std::lock_guard lock(stub::mutex());
@@ -240,14 +247,20 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function
 }
 CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes, CUstream stream) {
   const std::lock_guard lock(stub::mutex());
-  if (!stub::captured(stream)) return CUDA_SUCCESS;
+  if (!stub::captured(stream)) {
+    stub::write(address, value);
+    return CUDA_SUCCESS;
+  }
   stub::add_node(stream, CU_GRAPH_NODE_TYPE_MEMSET)->memset = {
       .dst = address, .pitch = 0, .value = value, .elementSize = 1, .width = bytes, .height = 1};
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   const std::lock_guard lock(stub::mutex());
-  if (!stub::captured(stream)) return CUDA_SUCCESS;
+  if (!stub::captured(stream)) {
+    stub::write(to, from, bytes);
+    return CUDA_SUCCESS;
+  }
   CUDA_MEMCPY3D_v2& copy = stub::add_node(stream, CU_GRAPH_NODE_TYPE_MEMCPY)->memcpy;
   copy.srcMemoryType = CU_MEMORYTYPE_HOST;
   copy.srcHost = from;

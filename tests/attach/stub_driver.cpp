@@ -1,5 +1,5 @@
 // A libcuda.so.1 without a device: memory, streams, captures, kernels with argument layouts and
-// graphs behave as the driver's do, nothing is computed.
+// graphs behave as the driver's do. A few kernels compute (stub_contents.cpp).
 //
 // A module's image is text, or has it in a section: "scale:8,8,4;fill:8" has two kernels with
 // parameters of these sizes.
@@ -57,6 +57,9 @@ CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice) {
 // ---- Modules and functions
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  const bool ptx = std::strncmp(static_cast<const char*>(image), "//", 2) == 0;
+  if (const int refused = stub::number_of("STUB_REFUSES_PTX", 0); ptx && refused != 0)
+    return static_cast<CUresult>(refused);
   auto* made = new CUmod_st;
   const std::string text = stub_kernels(static_cast<const char*>(image));
   for (std::size_t at = 0; at < text.size();) {
@@ -189,6 +192,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* made, CUgraph graph, const CUgraphNod
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
   *exec = new CUgraphExec_st;
+  (*exec)->graph = graph;
   for (const auto& node : graph->nodes) {
     if (node->type == CU_GRAPH_NODE_TYPE_KERNEL && node->kernel.func->name == "spin")
       (*exec)->hangs = true;
@@ -201,6 +205,8 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode*, c
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   ++exec->launches;
   stream->hangs = stream->hangs || exec->hangs;
+  const std::lock_guard lock(stub::mutex());
+  stub::run(*exec->graph);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
@@ -210,7 +216,8 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
   delete exec;
   return CUDA_SUCCESS;
 }
-CUresult cuGraphExecUpdate_v2(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*) {
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo*) {
+  exec->graph = graph;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec, CUgraphNode,

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,6 +43,7 @@ struct CUgraph_st {
   std::vector<StubEdge> edges;
 };
 struct CUgraphExec_st {
+  CUgraph graph = nullptr;  // graphs are never destroyed here
   int launches = 0;
   bool hangs = false;  // has a kernel named "spin"
 };
@@ -76,6 +78,12 @@ CUresult unsafe_call();
 
 /// The next node of a captured stream.
 CUgraphNode add_node(CUstream stream, CUgraphNodeType type);
+
+/// What the device does: memory gets contents (stub_contents.cpp).
+void write(CUdeviceptr address, std::uint64_t value);
+void write(CUdeviceptr address, const void* bytes, std::size_t count);
+void run(const CUDA_KERNEL_NODE_PARAMS_v2& kernel);
+void run(const CUgraph_st& graph);
 
 /// A number of the environment, such as a version that the stub pretends to have.
 int number_of(const char* variable, int otherwise);

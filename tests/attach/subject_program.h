@@ -9,7 +9,7 @@
 
 inline constexpr const char* kModule =
     "scale:8,8,4;add:8,8,8;packed:40;spin:8;dropout:8,8,4,8;attend:8,8,4;dropout_seed_at:8,8,8;"
-    "gemm_e4m3_ptrGroup:8,8,8";
+    "gemm_e4m3_ptrGroup:8,8,8;count:8";
 
 class Program {
  public:
@@ -32,6 +32,18 @@ class Program {
     check(cu.module_function(&function, module, "scale"), "cuModuleGetFunction");
     float factor = 2;
     std::array<void*, 3> arguments = {&to, &from, &factor};
+    check(cu.launch_kernel(function, 4, 1, 1, 128, 1, 1, 0, stream, arguments.data(), nullptr),
+          "cuLaunchKernel");
+  }
+
+  /// With addresses alone.
+  template <class... Addresses>
+  void launch_kernel(const char* name, Addresses... addresses) {
+    CUfunction function = nullptr;
+    check(cu.module_function(&function, module, name), "cuModuleGetFunction");
+    std::array<CUdeviceptr, sizeof...(addresses)> values = {addresses...};
+    std::array<void*, sizeof...(addresses)> arguments{};
+    for (std::size_t i = 0; i < values.size(); ++i) arguments[i] = &values[i];
     check(cu.launch_kernel(function, 4, 1, 1, 128, 1, 1, 0, stream, arguments.data(), nullptr),
           "cuLaunchKernel");
   }

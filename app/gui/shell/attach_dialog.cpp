@@ -144,7 +144,8 @@ AttachOrder AttachDialog::order() const {
           .working_folder = working_folder_,
           .only = only_,
           .rank = rank_of(rank_),
-          .core_dump = core_dump_};
+          .core_dump = core_dump_,
+          .compare_memory = compare_memory_};
 }
 
 std::string AttachDialog::mistake() const {
@@ -196,6 +197,11 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                       .tooltip = "The driver writes where the device's kernels are, without their "
                                  "memory; cuda-gdb reads in it which one hangs. The dump ends "
                                  "the kernels, so the program's calls fail afterwards"});
+  controls::checkbox(context, "attach.compare_memory", "Compare memory", compare_memory_,
+                     {.tooltip = "Hashes the device's memory before and after the first 8 replays "
+                                 "of each graph, and those at a power of two: finds inputs that "
+                                 "nobody refreshes and what replays carry over. Launches of these "
+                                 "replays wait, so faults of timing may hide"});
   const std::string why = mistake();
   if (command_.empty() || why.empty()) return;
   const TextColorScope color(context.theme.colors.bad);

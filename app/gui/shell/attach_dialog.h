@@ -36,6 +36,7 @@ class AttachDialog {
   std::string rank_;
   std::string record_;
   bool core_dump_ = false;
+  bool compare_memory_ = false;
 };
 
 }  // namespace app

@@ -141,6 +141,10 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_block(frame);
     case spool::Kind::TensorBlockReleased:
       return take_block_released(frame);
+    case spool::Kind::ReplayCompared:
+      return take_compared(frame);
+    case spool::Kind::ComparisonsStopped:
+      return take_comparisons_stopped(frame);
   }
 }
 

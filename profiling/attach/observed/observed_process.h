@@ -45,6 +45,9 @@ struct ObservedGraph {
   bool complete = false;                     // all its nodes were read
   bool updated = false;                      // from another graph, after the instantiation
   std::map<int, int> bodies;  // conditional node -> the body whose nodes are being read
+  // Since its last comparison, as those of other graphs saw it.
+  std::vector<ChangedMemory> changed_meanwhile;
+  bool missed_changes = false;  // more than fit
 };
 
 class ObservedProcess {
@@ -63,6 +66,9 @@ class ObservedProcess {
   std::uint64_t graphs_seen() const { return graphs_seen_; }  // destroyed ones too
   std::uint64_t launches() const { return launches_; }        // of all of them
   std::uint64_t lost_frames() const { return lost_frames_; }
+  /// Replays before and after which memory was hashed, and why no more are; empty = they are.
+  std::uint64_t compared() const { return compared_; }
+  const std::string& comparisons_stopped() const { return comparisons_stopped_; }
 
   /// All that the rules need: memory, graphs that exist or were launched after something that they
   /// use was gone, and captures that failed. At most kMaxSnapshotGraphs graphs, the newest.
@@ -102,6 +108,8 @@ class ObservedProcess {
   void take_call(const SpoolFrame& frame);
   void take_function(const SpoolFrame& frame);
   void take_eager_launch(const SpoolFrame& frame);
+  void take_compared(const SpoolFrame& frame);
+  void take_comparisons_stopped(const SpoolFrame& frame);
   void take_graph_began(const SpoolFrame& frame);
   void take_node(const SpoolFrame& frame);
   void take_body(const SpoolFrame& frame);
@@ -170,6 +178,8 @@ class ObservedProcess {
   std::uint64_t launches_ = 0;
   std::uint64_t launches_of_destroyed_ = 0;
   std::uint64_t graphs_seen_ = 0;
+  std::uint64_t compared_ = 0;
+  std::string comparisons_stopped_;
   std::uint64_t lost_frames_ = 0;
   bool ended_ = false;  // by itself
 };

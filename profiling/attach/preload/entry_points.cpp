@@ -87,6 +87,7 @@ const EntryPoint kEntryPoints[] = {
     ENTRY(cuMemFreeAsync, "cuMemFreeAsync", 11020, false),
     ENTRY(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 11020, true),
     ENTRY(cuMemMap, "cuMemMap", 10020, false),
+    ENTRY(cuMemSetAccess, "cuMemSetAccess", 10020, false),
     ENTRY(cuMemUnmap, "cuMemUnmap", 10020, false),
     ENTRY(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000, false),
     ENTRY(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, false),

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "profiling/attach/preload/compared_replays.h"
 #include "profiling/attach/preload/conditional_nodes.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/graph_walk.h"
@@ -89,15 +90,16 @@ CUresult updated(CUgraphExec exec, CUgraph graph, CUresult result) {
   return result;
 }
 
-/// Before the launch: it must not seem to come after what follows it.
-void launching(CUgraphExec exec, CUstream stream) {
+/// Before the launch: it must not seem to come after what follows it. The replay's number, counted
+/// from 1; 0 = launches of this one are not counted.
+std::uint64_t launching(CUgraphExec exec, CUstream stream) {
   GraphCounter* counter = counter_of(number(exec));
-  if (counter == nullptr) return;
+  if (counter == nullptr) return 0;
   spool::FileHeader* header = spool_header();
   counter->last_launch.store(header->end.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);
   counter->last_stream.store(number(stream), std::memory_order_relaxed);
-  counter->launches.fetch_add(1, std::memory_order_relaxed);
+  return counter->launches.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 void destroying(CUgraphExec exec) {
@@ -236,13 +238,16 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  attach::launching(exec, stream);
+  const std::uint64_t replay = attach::launching(exec, stream);
   const attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
+  const attach::ComparedReplay compared(number(exec), replay, {.stream = stream});
   return real<&cuGraphLaunch>(exec, stream);
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
-  attach::launching(exec, stream);
+  const std::uint64_t replay = attach::launching(exec, stream);
   const attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
+  const attach::ComparedReplay compared(number(exec), replay,
+                                        {.stream = stream, .per_thread = true});
   return real<&cuGraphLaunch_ptsz>(exec, stream);
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {

@@ -4,6 +4,7 @@
 
 #include "profiling/attach/preload/captures.h"
 #include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/live_memory.h"
 #include "profiling/attach/preload/spool_file.h"
 
 namespace attach {
@@ -19,6 +20,9 @@ struct StreamOrder {
 CUresult allocated(MemoryKind memory, std::uint64_t address, std::uint64_t bytes, CUresult result,
                    StreamOrder order = {}, CUmemoryPool pool = nullptr) {
   if (result != CUDA_SUCCESS) return result;
+  // Mapped memory may be read only once access to it is set.
+  const bool of_device = memory == MemoryKind::Device || memory == MemoryKind::Pool;
+  if (of_device && !order.in_capture) memory_lives(address, bytes);
   Frame<spool::Allocation> frame;
   if (!frame) return result;
   frame->address = address;
@@ -33,6 +37,11 @@ CUresult allocated(MemoryKind memory, std::uint64_t address, std::uint64_t bytes
 void releasing(MemoryKind memory, std::uint64_t address, std::uint64_t bytes = 0,
                StreamOrder order = {}) {
   if (address == 0) return;
+  if (memory == MemoryKind::Mapped) {
+    mapped_memory_ends(address, bytes);
+  } else if (!order.in_capture) {
+    memory_ends(address);
+  }
   Frame<spool::Release> frame;
   if (!frame) return;
   frame->address = address;
@@ -141,6 +150,12 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags) {
   return allocated(MemoryKind::Mapped, address, bytes,
                    real<&cuMemMap>(address, bytes, offset, handle, flags));
+}
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access,
+                        size_t count) {
+  const CUresult result = real<&cuMemSetAccess>(address, bytes, access, count);
+  if (result == CUDA_SUCCESS) attach::mapped_memory_lives(address, bytes, access, count);
+  return result;
 }
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
   releasing(MemoryKind::Mapped, address, bytes);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "profiling/attach/preload/compared_replays.h"
 #include "profiling/attach/preload/conditional_nodes.h"
 #include "profiling/attach/preload/eager_launches.h"
 #include "profiling/attach/preload/entry_points.h"
@@ -200,6 +201,7 @@ void child_after_fork() {
   forget_spool();
   drop_eager_launches_of_parent();
   drop_blocks_of_parent();
+  drop_comparisons_of_parent();
   unlock_conditionals_of_parent();
   unlock_waiting_kernels_of_parent();
   // CUDA does not work in a forked child unless that child initializes it itself; then it gets a
@@ -270,6 +272,8 @@ void start_recording() {
   const char* limit = std::getenv(spool::kLimitVariable);
   const std::uint64_t most = limit == nullptr ? 0 : std::strtoull(limit, nullptr, 10);
   if (!open_spool(folder, most == 0 ? spool::kDefaultLimit : most)) return;
+  const char* compare = std::getenv(spool::kCompareVariable);
+  if (compare != nullptr && std::strcmp(compare, "1") == 0) compare_replays();
   static constinit std::atomic<bool> prepared{false};
   if (!prepared.exchange(true)) pthread_atfork(nullptr, nullptr, child_after_fork);
   note_process(command, bytes);

@@ -13,6 +13,8 @@ inline constexpr const char* kOnlyVariable =
 inline constexpr const char* kRankVariable = "EXPERTSCOPE_ATTACH_RANK";  // the value of RANK
 inline constexpr const char* kLimitVariable =
     "EXPERTSCOPE_ATTACH_LIMIT";  // bytes of each process's spool
+inline constexpr const char* kCompareVariable =
+    "EXPERTSCOPE_ATTACH_COMPARE";  // "1" = compare memory before and after replays
 inline constexpr std::uint64_t kDefaultLimit = std::uint64_t{48} << 20;  // if it is unset
 
 }  // namespace profiling::spool

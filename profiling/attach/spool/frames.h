@@ -101,6 +101,8 @@ enum class Kind : std::uint16_t {
   Body,
   TensorBlock,
   TensorBlockReleased,
+  ReplayCompared,
+  ComparisonsStopped,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -208,6 +210,35 @@ struct TensorBlock {
   std::uint64_t bytes;
   std::uint32_t in_capture;  // made during one
   std::uint32_t unused;
+};
+
+/// Device memory that had another hash than at the comparison before, or after a replay.
+struct ChangedRange {
+  static constexpr std::uint32_t kByProgram = 1;  // between two comparisons
+  static constexpr std::uint32_t kByReplay = 2;
+  static constexpr std::uint32_t kNew = 4;  // not hashed before
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint32_t changed;
+  std::uint32_t unused;
+};
+inline constexpr std::uint32_t kMostChangedRanges = 1U << 12;
+
+/// The device's memory was hashed before and after this replay. The ranges follow.
+struct ReplayCompared {
+  static constexpr Kind kKind = Kind::ReplayCompared;
+  std::uint64_t exec;
+  std::uint64_t replay;  // counted from 1
+  std::uint64_t bytes;   // that were hashed
+  std::uint32_t ranges;
+  std::uint32_t cut;  // not all memory, or not all ranges
+};
+
+/// No replay is compared from here on.
+struct ComparisonsStopped {
+  static constexpr Kind kKind = Kind::ComparisonsStopped;
+  std::uint32_t result;  // CUresult; NOT_READY = the stream did not become idle
+  std::uint32_t call_bytes;
 };
 
 struct TensorBlockReleased {

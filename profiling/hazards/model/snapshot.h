@@ -17,6 +17,7 @@
 #include "engine/model/fields.h"
 #include "engine/model/stage.h"
 #include "engine/model/written_value.h"
+#include "profiling/hazards/model/compared_replay.h"
 
 namespace profiling {
 
@@ -326,7 +327,8 @@ struct GraphSnapshot {
   std::vector<SnapshotNode> nodes = {};  // a node follows its dependencies; children follow parents
   std::vector<SnapshotEdge> edges = {};  // both ends of an edge have the same parent
   std::vector<CapturedCommunicator> communicators = {};
-  std::uint64_t destroyed_at = 0;  // on the ledger's clock; 0 = it exists, or not known
+  std::uint64_t destroyed_at = 0;             // on the ledger's clock; 0 = it exists, or not known
+  std::vector<ComparedReplay> compared = {};  // of a program whose memory was compared; ascending
 
   /// Known not to have been launched since then: what was released there has done no harm.
   bool unused_since(std::uint64_t time) const { return launches >= 0 && last_launch <= time; }
@@ -348,7 +350,8 @@ struct GraphSnapshot {
         engine::field<&GraphSnapshot::nodes>({.most = engine::kMaxGraphNodes}),
         engine::field<&GraphSnapshot::edges>({.most = engine::kMaxGraphEdges}),
         engine::field<&GraphSnapshot::communicators>({.most = kMaxCapturedCommunicators}),
-        engine::field<&GraphSnapshot::destroyed_at>()};
+        engine::field<&GraphSnapshot::destroyed_at>(),
+        engine::field<&GraphSnapshot::compared>({.most = kMaxComparedReplays})};
   }
 };
 

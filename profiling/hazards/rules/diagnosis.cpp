@@ -24,7 +24,8 @@ constexpr Rule kRules[] = {find_shared_workspaces,   find_freed_memory,
                            find_unfreed_allocations, find_uses_after_free_nodes,
                            find_unwaited_edges,      find_unordered_accesses,
                            find_capture_mistakes,    find_other_threads,
-                           find_unloaded_modules,    find_destroyed_communicators};
+                           find_unloaded_modules,    find_destroyed_communicators,
+                           find_mistakes_in_memory};
 
 bool comes_first(const Finding& a, const Finding& b) {
   if (a.confidence != b.confidence) return a.confidence > b.confidence;

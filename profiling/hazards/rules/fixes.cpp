@@ -180,6 +180,24 @@ constexpr RuleFix kFixes[] = {
      "torch.cuda.current_stream().wait_stream(side)\n"
      "del scratch",
      "# The same as for PyTorch: what a side stream uses must be joined before it is freed."},
+    {"stale-input",
+     "Copy new data into the buffer that was captured; a graph never follows a pointer of the "
+     "host.",
+     "cudaMemcpyAsync(captured_input, batch, bytes, cudaMemcpyDefault, stream);\n"
+     "cudaGraphLaunch(exec, stream);",
+     "static_x.copy_(batch)        # not static_x = batch\n"
+     "graph.replay()",
+     "# make_graphed_callables copies its arguments itself: pass new data as arguments,\n"
+     "# not through attributes of the module."},
+    {"carried-over",
+     "Clear inside the graph what every replay should begin without, before the kernels that use "
+     "it.",
+     "cudaMemsetAsync(state, 0, state_bytes, stream);   // captured, before its first use\n"
+     "kernel<<<grid, block, 0, stream>>>(..., state);",
+     "with torch.cuda.graph(graph):\n"
+     "    total.zero_()            # captured with the rest\n"
+     "    total += step(x)",
+     "# Nothing to set here; for your own kernels next to Transformer Engine see PyTorch."},
     {"unreset-counter",
      "Clear the counter inside the graph before the kernels that use it, or let the last block "
      "reset it.",

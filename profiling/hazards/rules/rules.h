@@ -127,6 +127,7 @@ void find_capture_mistakes(RuleContext& context, std::vector<Finding>& findings)
 void find_other_threads(RuleContext& context, std::vector<Finding>& findings);
 void find_unloaded_modules(RuleContext& context, std::vector<Finding>& findings);
 void find_destroyed_communicators(RuleContext& context, std::vector<Finding>& findings);
+void find_mistakes_in_memory(RuleContext& context, std::vector<Finding>& findings);
 
 /// How to fix a rule's finding, in words and as code for three libraries.
 Fix fix_of(const std::string& rule);

@@ -1,0 +1,78 @@
+// What comparisons of memory before and after replays have found.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "profiling/attach/observed/observed_process.h"
+
+namespace profiling {
+namespace {
+
+void keep(std::vector<ChangedMemory>& all, const ChangedMemory& one, bool& missed) {
+  if (all.size() < kMaxChangedMemory) {
+    all.push_back(one);
+  } else {
+    missed = true;
+  }
+}
+
+}  // namespace
+
+void ObservedProcess::take_compared(const SpoolFrame& frame) {
+  spool::ReplayCompared compared{};
+  if (!frame.read(compared)) return;
+  const std::size_t bytes = std::size_t{compared.ranges} * sizeof(spool::ChangedRange);
+  const std::span<const std::byte> ranges = frame.after(sizeof compared, 0, bytes);
+  if (compared.ranges > spool::kMostChangedRanges || ranges.size() != bytes) return;
+  ++compared_;
+  const auto number = of_exec_.find(compared.exec);
+  ComparedReplay replay{
+      .replay = compared.replay, .hashed_bytes = compared.bytes, .partial = compared.cut != 0};
+  for (std::size_t r = 0; r < compared.ranges; ++r) {
+    spool::ChangedRange range{};
+    std::memcpy(&range, ranges.data() + r * sizeof range, sizeof range);
+    // Memory that is new was written by somebody, as far as one can tell.
+    const bool by_program =
+        (range.changed & (spool::ChangedRange::kByProgram | spool::ChangedRange::kNew)) != 0;
+    const bool by_replay = (range.changed & spool::ChangedRange::kByReplay) != 0;
+    replay.changed.push_back({.address = range.address,
+                              .bytes = range.bytes,
+                              .by_program = by_program,
+                              .by_replay = by_replay});
+  }
+  // What this replay writes is a change by somebody else for every other graph.
+  for (auto& [other, graph] : graphs_) {
+    if (number != of_exec_.end() && other == number->second) continue;
+    for (ChangedMemory change : replay.changed) {
+      change.by_program = true;
+      change.by_replay = false;
+      keep(graph.changed_meanwhile, change, graph.missed_changes);
+    }
+    graph.missed_changes = graph.missed_changes || replay.partial;
+  }
+  ObservedGraph* graph = number == of_exec_.end() ? nullptr : find(number->second);
+  if (graph == nullptr) return;
+  for (const ChangedMemory& change : graph->changed_meanwhile)
+    keep(replay.changed, change, graph->missed_changes);
+  replay.partial = replay.partial || graph->missed_changes;
+  graph->changed_meanwhile.clear();
+  graph->missed_changes = false;
+  std::ranges::sort(replay.changed, {}, &ChangedMemory::address);
+  std::vector<ComparedReplay>& all = graph->graph.compared;
+  if (all.size() >= kMaxComparedReplays) all.erase(all.begin());
+  all.push_back(std::move(replay));
+}
+
+void ObservedProcess::take_comparisons_stopped(const SpoolFrame& frame) {
+  spool::ComparisonsStopped stopped{};
+  if (!frame.read(stopped)) return;
+  constexpr std::uint32_t kNotReady = 600;
+  comparisons_stopped_ =
+      stopped.result == kNotReady
+          ? "a stream did not become idle within 30 s"
+          : fmt::format("{} gave error {}", frame.text_after(sizeof stopped, 0, stopped.call_bytes),
+                        stopped.result);
+}
+
+}  // namespace profiling

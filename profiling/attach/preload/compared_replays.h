@@ -1,0 +1,33 @@
+// Device memory before and after replays: what a replay writes, and what the program writes between
+// two of them, is then measured and not concluded from arguments. Only where a person asked for it,
+// because launches of such replays wait until they have ended.
+#pragma once
+
+#include <cstdint>
+
+#include "profiling/attach/preload/memory_hash.h"
+
+namespace attach {
+
+/// From now on; before the program's first allocation.
+void compare_replays();
+
+/// Around the launch of replay number `replay`, counted from 1, of an executable graph.
+class ComparedReplay {
+ public:
+  ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStream on);
+  ~ComparedReplay();
+  ComparedReplay(const ComparedReplay&) = delete;
+  ComparedReplay& operator=(const ComparedReplay&) = delete;
+
+ private:
+  std::uint64_t exec_;
+  std::uint64_t replay_;
+  OnStream on_;
+  bool compares_ = false;
+};
+
+/// In a forked child.
+void drop_comparisons_of_parent();
+
+}  // namespace attach

@@ -1,0 +1,49 @@
+// Hashes of pieces of device memory, computed on the device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "profiling/attach/preload/driver_names.h"
+
+namespace attach {
+
+/// As memory_hash.cu has it.
+struct Piece {
+  std::uint64_t address;  // a multiple of 16
+  std::uint64_t bytes;
+};
+inline constexpr std::size_t kMostPieces = 1 << 17;
+
+/// A stream, and whether its default one is one per thread.
+struct OnStream {
+  CUstream stream = nullptr;
+  bool per_thread = false;
+};
+
+/// Why something could not be done: the driver's code and the call that gave it.
+struct Refusal {
+  CUresult result = CUDA_SUCCESS;
+  const char* call = "";
+  explicit operator bool() const { return result != CUDA_SUCCESS; }
+};
+
+/// The kernel and the memory that it needs, of one context.
+class MemoryHash {
+ public:
+  constexpr MemoryHash() = default;
+
+  /// Loads the kernel into the current context, at the first call. Never during a capture.
+  Refusal prepare();
+  Piece* pieces() { return pieces_; }
+  const std::uint64_t* hashes() const { return hashes_; }
+  /// Of the first `count` pieces, behind what the stream does already; enqueues only.
+  Refusal launch(std::size_t count, OnStream on);
+
+ private:
+  CUfunction kernel_ = nullptr;
+  Piece* pieces_ = nullptr;  // pinned: the device reads and writes them where they are
+  std::uint64_t* hashes_ = nullptr;
+};
+
+}  // namespace attach
