@@ -24,7 +24,9 @@ constinit std::uint32_t g_comparisons = 0;
 
 /// The first ones, in which a program is prepared, and later ever fewer: a fault that needs many
 /// replays is still seen.
-bool is_chosen(std::uint64_t replay) { return replay <= 8 || (replay & (replay - 1)) == 0; }
+bool is_chosen(std::uint64_t replay) {
+  return replay != 0 && (replay <= 8 || (replay & (replay - 1)) == 0);
+}
 
 // What a piece held when it was hashed last. Open addressing; an address of 0 is an empty place.
 struct SeenPiece {

@@ -1,7 +1,8 @@
 """`expertscope attach` on real PyTorch programs (torch_programs.py): the healthy ones compute the same and give nothing
 above "possible"; each faulty one gives the finding that its name asks for.
 
-Arguments: expertscope. Takes about three minutes on 16 cores; ATTACH_PROGRAMS=graph-mlp chooses by prefix.
+Arguments: expertscope. Takes about three minutes on 16 cores; ATTACH_PROGRAMS=graph-mlp chooses by prefix, and
+ATTACH_COMPARES=1 compares the memory of all of them before and after replays.
 """
 
 import concurrent.futures
@@ -32,10 +33,15 @@ def fault_of(program, name):
     python = [sys.executable, str(HERE / "torch_programs.py"), name]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        attached = run([program, "attach", "--json", "--folder", str(folder), "--", *python], folder)
+        compares = name in torch_programs.COMPARED or os.environ.get("ATTACH_COMPARES") == "1"
+        options = ["--compare-memory"] if compares else []
+        attached = run([program, "attach", *options, "--json", "--folder", str(folder), "--", *python], folder)
         if attached.returncode not in (0, 1):
             return f"exit code {attached.returncode}: {attached.stderr[-800:]}"
         findings = [finding for report in json.loads(attached.stdout) for finding in report["findings"]]
+        if name in torch_programs.COMPARED:
+            rules = sorted({finding["rule"] for finding in findings})
+            return "" if rules == [torch_programs.COMPARED[name]] else f"found {rules}: {attached.stderr[-400:]}"
         serious = sorted({finding["rule"] for finding in findings if finding["confidence"] != "possible"})
         if name in torch_programs.FAULTY:
             return "" if serious == [torch_programs.FAULTY[name]] else f"found {serious}"
@@ -61,7 +67,8 @@ def main():
         return 0
     program = str(pathlib.Path(sys.argv[1]).resolve())
     wanted = os.environ.get("ATTACH_PROGRAMS", "")
-    names = [name for name in torch_programs.healthy() + list(torch_programs.FAULTY) if name.startswith(wanted)]
+    every = [*torch_programs.healthy(), *torch_programs.FAULTY, *torch_programs.COMPARED]
+    names = [name for name in every if name.startswith(wanted)]
     with concurrent.futures.ThreadPoolExecutor(min(10, os.cpu_count())) as pool:
         faults = list(pool.map(lambda name: fault_of(program, name), names))
     for name, fault in zip(names, faults):

@@ -28,7 +28,7 @@ def healthy():
         for mode in COMPILED:
             names.append(f"compiled-{module}-{mode}" + (f"-{allocator}" if allocator else ""))
     return names + ["pool-shared", "recaptured", "emptied-cache", "two-streams", "grouped", "copied-batch", "evicted-graph",
-                    "evicted-of-shared-pool"]
+                    "evicted-of-shared-pool", "fresh-batch", "cleared-total"]
 
 
 FAULTY = {
@@ -39,6 +39,8 @@ FAULTY = {
     "item-in-capture": "sync-in-capture",
     "other-thread": "other-thread-in-capture",
 }
+# Mistakes that memory shows, before and after replays (--compare-memory).
+COMPARED = {"stale-batch": "stale-input", "running-total": "carried-over"}
 
 
 def module_of(name, torch):
@@ -261,6 +263,38 @@ def evicted(torch, own_workspace):
     return z
 
 
+def batches(torch, refreshed):
+    """Each batch arrives in a buffer of its own, from which the captured one is refreshed or not."""
+    static = torch.randn(4096, 4096, device="cuda")  # 64 MiB: segments of their own
+    batch = torch.empty_like(static)
+    graph, y = captured(lambda: static * 2 + 1, torch)
+    for _ in range(6):
+        batch.normal_()
+        if refreshed:
+            static.copy_(batch)
+        graph.replay()
+        torch.cuda.synchronize()
+    return y
+
+
+def totals(torch, cleared):
+    """A sum that every replay should begin anew."""
+    x = torch.randn(64, 64, device="cuda")
+    total = torch.zeros(64, 64, device="cuda")
+
+    def step():
+        if cleared:
+            total.zero_()
+        total.add_(x)
+        return total * 2
+
+    graph, y = captured(step, torch)
+    for _ in range(6):
+        graph.replay()
+        torch.cuda.synchronize()
+    return y
+
+
 def faulty(name, torch):
     if name == "evicted-workspace":
         return evicted(torch, own_workspace=False)
@@ -314,7 +348,7 @@ def main():
     name = sys.argv[1]
     if name == "list":
         print("\n".join(healthy()))
-        print("\n".join(FAULTY))
+        print("\n".join([*FAULTY, *COMPARED]))
         return
     if name.endswith("-expandable"):
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
@@ -332,7 +366,11 @@ def main():
         faulty(name, torch)
         return
     kind, _, rest = name.partition("-")
-    if kind == "graph":
+    if name in ("stale-batch", "fresh-batch"):
+        result = batches(torch, refreshed=name == "fresh-batch")
+    elif name in ("running-total", "cleared-total"):
+        result = totals(torch, cleared=name == "cleared-total")
+    elif kind == "graph":
         module, _, optimizer = rest.partition("-")
         result = graph_program(module, optimizer, torch)
     elif kind == "callables":
