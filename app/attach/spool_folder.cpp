@@ -15,6 +15,7 @@
 #include "app/doctor/core_dump.h"
 #include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
+#include "engine/model/counted.h"
 
 namespace app {
 namespace {
@@ -108,6 +109,15 @@ void SpoolFolder::take_dump(Spool& spool, const HangOptions& options) const {
   // Who reads the folder later should not wait at a pipe that nobody writes.
   ::unlink(files.pipe.c_str());
   if (!device.dump.path.empty()) device.place = read_core_dump(device.dump.path, options.give_up);
+}
+
+std::string comparisons_text(const AttachedProcess& process) {
+  if (process.compared == 0 && process.comparisons_stopped.empty()) return "";
+  const std::string stopped = process.comparisons_stopped.empty()
+                                  ? ""
+                                  : ", then no more: " + process.comparisons_stopped;
+  return fmt::format("memory compared before and after {}{}",
+                     engine::counted(process.compared, "replay"), stopped);
 }
 
 std::vector<AttachedProcess> SpoolFolder::processes() const {

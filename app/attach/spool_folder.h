@@ -34,6 +34,9 @@ struct AttachedProcess {
   std::string unreadable;             // why its spool cannot be read; empty = it can
 };
 
+/// "memory compared before and after 12 replays", and why no more are; empty = none was.
+std::string comparisons_text(const AttachedProcess& process);
+
 /// A graph of ten thousand nodes takes seconds to examine: at most a tenth of one core goes to it.
 inline std::chrono::steady_clock::duration pause_after_examining(
     std::chrono::steady_clock::duration took) {

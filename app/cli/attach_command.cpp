@@ -104,13 +104,8 @@ int finish(const AttachCommand& options, const SpoolFolder& spools, FindingLines
       print(stderr, "expertscope: {}: {}, launched {} in all\n", process.title,
             engine::counted(process.graphs, "graph"), engine::counted(process.launches, "time"));
     }
-    if (process.compared > 0 || !process.comparisons_stopped.empty()) {
-      print(stderr, "expertscope: {}: memory compared before and after {}{}\n", process.title,
-            engine::counted(process.compared, "replay"),
-            process.comparisons_stopped.empty()
-                ? ""
-                : fmt::format(", then no more: {}", process.comparisons_stopped));
-    }
+    if (const std::string compared = comparisons_text(process); !compared.empty())
+      print(stderr, "expertscope: {}: {}\n", process.title, compared);
     if (!process.unreadable.empty()) print(stderr, "expertscope: {}\n", process.unreadable);
     if (process.lost_frames > 0) {
       print(stderr,

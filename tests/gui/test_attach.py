@@ -171,6 +171,22 @@ def test_a_program_is_started_so_that_a_hang_leaves_a_core_dump(open_window, tmp
     shown(window, "attach.state", "ended with exit code 1")  # there is no such variable
 
 
+def test_memory_is_compared_where_the_box_is_checked(open_window, monkeypatch, tmp_path):
+    subjects = built_subjects()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    window = open_dialog(open_window)
+    program = f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc input-not-refreshed"
+    fill(window, "attach.command", program)
+    window.click("attach.start")
+    shown(window, "attach.state", "ended with exit code 0")
+    shown(window, "attach.process.0", "findings=0")
+    window.click("attach.compare_memory")
+    window.click("attach.start")
+    shown(window, "attach.compared.0", "memory compared before and after 6 replays")
+    shown(window, "attach.process.0", "findings=1")
+    assert "which no graph reads" in value(window.map(), "attach.findings")
+
+
 def test_a_program_is_watched_until_it_is_ended(open_window, monkeypatch, tmp_path):
     subjects = built_subjects()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -113,6 +113,12 @@ void draw_processes(const PanelContext& context, const AttachStatus& status) {
                      fmt::format("graphs={};launches={};per_second={};findings={}", one.seen.graphs,
                                  one.seen.launches, rate, one.findings),
                      at, {at.x + width, ImGui::GetItemRectMax().y});
+    if (const std::string compared = comparisons_text(one.seen); !compared.empty()) {
+      const ImVec2 begin = ImGui::GetCursorScreenPos();
+      show_dimmed("  " + compared);
+      controls::record(context, fmt::format("attach.compared.{}", i).c_str(), "Compared memory",
+                       "text", compared, begin, ImGui::GetItemRectMax());
+    }
     const TextColorScope color(context.theme.colors.warn);
     if (!one.seen.unreadable.empty()) show_wrapped(one.seen.unreadable);
     if (one.seen.lost_frames > 0) {

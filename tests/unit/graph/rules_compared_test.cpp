@@ -1,0 +1,110 @@
+// What memory before and after replays shows, and what it must not be taken for.
+#include <gmock/gmock.h>
+
+#include "tests/unit/graph/hand_made_snapshot.h"
+#include "tests/unit/graph/rule_checks.h"
+
+namespace profiling {
+namespace {
+
+using engine::AllocationRole;
+using testing::Contains;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kBytes = 1 << 20;
+
+/// y = f(x), and a buffer that the graph does not know.
+struct Compared : HandMade {
+  Compared() {
+    x = allocate("x", AllocationRole::Unknown, kBytes);
+    y = allocate("y", AllocationRole::Unknown, kBytes);
+    elsewhere = allocate("batch", AllocationRole::Unknown, kBytes);
+    kernel("scale", {x, y});
+    graph().launches = 6;
+  }
+  static ChangedMemory program(std::uint64_t address) {
+    return {.address = address, .bytes = 4096, .by_program = true, .by_replay = false};
+  }
+  static ChangedMemory replay(std::uint64_t address) {
+    return {.address = address, .bytes = 4096, .by_program = false, .by_replay = true};
+  }
+  /// Replay 1, in which everything is new, and `count` more, each with these changes.
+  void replays(std::size_t count, const std::vector<ChangedMemory>& each) {
+    graph().compared = {{.replay = 1, .hashed_bytes = 3 * kBytes, .changed = {replay(y)}}};
+    for (std::size_t i = 0; i < count; ++i) {
+      graph().compared.push_back(
+          {.replay = i + 2, .hashed_bytes = 3 * kBytes, .partial = false, .changed = each});
+    }
+  }
+  std::vector<Finding> found() const { return diagnose(snapshot, {}); }
+
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  std::uint64_t elsewhere = 0;
+};
+
+TEST(ComparedReplays, ABatchThatGoesElsewhere) {
+  Compared made;
+  made.replays(3, {Compared::program(made.elsewhere)});
+  const std::vector<Finding> findings = made.found();
+  ASSERT_EQ(findings.size(), 1U);
+  expect_complete(findings[0]);
+  EXPECT_EQ(findings[0].rule, "stale-input");
+  EXPECT_EQ(findings[0].confidence, Confidence::Possible);
+  EXPECT_THAT(findings[0].title, HasSubstr("writes \"batch\" (1 MiB), which no graph reads, and "
+                                           "not \"x\" (1 MiB)"));
+  EXPECT_THAT(findings[0].evidence, Contains(HasSubstr("replays 2 to 4")));
+}
+
+TEST(ComparedReplays, FewerThanThreeSayNothing) {
+  Compared made;
+  made.replays(2, {Compared::program(made.elsewhere)});
+  EXPECT_TRUE(made.found().empty());
+  made.replays(2, {Compared::replay(made.x), Compared::replay(made.y)});
+  EXPECT_TRUE(made.found().empty());
+}
+
+TEST(ComparedReplays, AnInputThatIsRefreshedAsWell) {
+  Compared made;
+  made.replays(4, {Compared::program(made.x), Compared::program(made.elsewhere)});
+  EXPECT_TRUE(made.found().empty());
+  made.replays(4, {Compared::program(made.x), Compared::replay(made.y)});
+  EXPECT_TRUE(made.found().empty());
+}
+
+TEST(ComparedReplays, ABufferOfAnotherSizeOrGraphIsNoInput) {
+  Compared made;
+  made.allocation("batch").bytes = kBytes / 2;
+  made.replays(4, {Compared::program(made.elsewhere)});
+  EXPECT_TRUE(made.found().empty());
+  made.allocation("batch").bytes = kBytes;
+  made.graph("second").capture_began = 210;
+  made.kernel("other", {made.elsewhere});
+  EXPECT_TRUE(made.found().empty());
+}
+
+TEST(ComparedReplays, WhatIsNotCompleteSaysNothing) {
+  Compared made;
+  made.replays(4, {Compared::program(made.elsewhere)});
+  made.graph().compared[3].partial = true;
+  EXPECT_TRUE(made.found().empty());
+}
+
+TEST(ComparedReplays, AStateThatResultsDependOn) {
+  Compared made;
+  made.kernel("count", {made.allocate("counter", AllocationRole::Unknown, 4)});
+  const std::uint64_t counter = made.allocation("counter").address;
+  made.replays(3, {Compared::replay(made.y), Compared::replay(counter)});
+  const std::vector<Finding> findings = made.found();
+  ASSERT_EQ(findings.size(), 1U);
+  expect_complete(findings[0]);
+  EXPECT_EQ(findings[0].rule, "carried-over");
+  EXPECT_EQ(findings[0].confidence, Confidence::Possible);
+  EXPECT_THAT(findings[0].evidence, Contains(HasSubstr("smallest first: \"counter\"")));
+  // One that nothing depends on, such as a counter of steps.
+  made.replays(3, {Compared::replay(counter)});
+  EXPECT_TRUE(made.found().empty());
+}
+
+}  // namespace
+}  // namespace profiling
