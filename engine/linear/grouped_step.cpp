@@ -267,6 +267,18 @@ Status GroupedStep::launch_stamped(Product product, kernels::StampBuffer stamps,
   return Error{ErrorCode::InvalidArgument, fmt::format("The step has no {}", name_of(product))};
 }
 
+WorkTag GroupedStep::tag_of(Product product) const {
+  const std::optional<std::size_t> index = index_of(0, product);
+  return tag(stage_of(product), index ? products_[*index].writes : WrittenValue::Unknown, 0);
+}
+
+WorkTag GroupedStep::tag_of_activations() const {
+  for (const StepOperand& made : quantized_) {
+    if (made.copies().role == OperandRole::Activations) return made.tag();
+  }
+  return tag(Stage::Quantize, WrittenValue::Unknown, 0);
+}
+
 Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps) const {
   StepObserver unobserved;
   for (const StepOperand& made : quantized_) {

@@ -62,12 +62,16 @@ class GroupedStep final : public DeviceStep {
   Status launch_expert(Product product, int expert, cudaStream_t stream) const;
   /// Tiles of this product of layer 0 that leave stamps; 0 where it leaves none.
   std::int64_t stamped_tiles(Product product) const;
+  /// What a launch of this product of layer 0 is recorded as.
+  WorkTag tag_of(Product product) const;
   /// Launches this product of layer 0, on the operands of an earlier launch; its tiles leave
   /// stamps.
   Status launch_stamped(Product product, kernels::StampBuffer stamps, cudaStream_t stream) const;
   /// Quantizes X alone, as launch() does; the tiles leave stamps if the buffer is not null. Does
   /// nothing for a high-precision recipe.
   Status quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps = {}) const;
+  /// What it is recorded as.
+  WorkTag tag_of_activations() const;
 
   Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) override;
   /// Tries the algorithms of either fprop or the products of the gradients.

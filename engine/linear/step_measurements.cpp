@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 
 #include "engine/device/batch_clock.h"
 #include "engine/device/buffer.h"
@@ -131,19 +130,8 @@ Result<Ceilings> measure_ceilings(const GroupedStep& step, cudaStream_t stream) 
 
 namespace {
 
-constexpr int kLaunches = 16;
-constexpr std::int64_t kTileSide = 128;  // of the tile kernels
-
-struct Stay {
-  std::uint64_t begin_ns = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t end_ns = 0;
-};
-
-/// Tiles that a launch over X can have at most.
-std::int64_t tile_capacity(const StepConfig& config) {
-  const std::int64_t rows = std::max(config.capacity_rows(), config.padded_capacity());
-  return (rows / kTileSide + config.num_groups()) * ((config.k() + kTileSide - 1) / kTileSide);
-}
+constexpr int kSamples = 5;
+constexpr int kLaunchesPerSample = 4;
 
 std::vector<Product> products_of(const StepConfig& config) {
   std::vector<Product> products;
@@ -154,78 +142,6 @@ std::vector<Product> products_of(const StepConfig& config) {
   }
   return products;
 }
-
-/// Adds the time of every expert inside one launch of at most `tiles` tiles, from their stamps.
-template <class Launch>
-Status add_stamped_times(Stage stage, std::size_t groups, std::int64_t tiles, cudaStream_t stream,
-                         std::vector<ExpertTiming>& timings, const Launch& launch) {
-  ENGINE_ASSIGN(DeviceBuffer buffer,
-                DeviceBuffer::allocate(tiles * std::int64_t{sizeof(kernels::TileStamp)},
-                                       {AllocationRole::Check, "tile stamps"}));
-  std::vector<std::vector<double>> durations(groups);
-  std::vector<kernels::TileStamp> stamps(static_cast<std::size_t>(tiles));
-  // The first launch loads the stamped kernel and is not counted.
-  for (int turn = -1; turn < kLaunches; ++turn) {
-    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
-                    "Clearing the stamps");
-    ENGINE_TRY(
-        launch(kernels::StampBuffer{.stamps = buffer.as<kernels::TileStamp>(), .capacity = tiles}));
-    ENGINE_TRY(copy_to_host(std::span(stamps), buffer.data(), stream));
-    if (turn < 0) continue;
-    std::vector<Stay> stays(groups);
-    for (const kernels::TileStamp& stamp : stamps) {
-      if (stamp.begin_ns == 0) continue;
-      Stay& stay = stays[static_cast<std::size_t>(stamp.group)];
-      stay.begin_ns = std::min(stay.begin_ns, stamp.begin_ns);
-      stay.end_ns = std::max(stay.end_ns, stamp.end_ns);
-    }
-    for (std::size_t group = 0; group < groups; ++group) {
-      if (stays[group].end_ns == 0) continue;  // no tiles
-      durations[group].push_back(static_cast<double>(stays[group].end_ns - stays[group].begin_ns));
-    }
-  }
-  for (std::size_t group = 0; group < groups; ++group) {
-    if (durations[group].empty()) continue;
-    ExpertTiming& timing = timings.emplace_back();
-    timing.method = ExpertMethod::Stamps;
-    timing.stage = stage;
-    timing.expert = static_cast<int>(group);
-    summarize_into(timing, std::move(durations[group]));
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step,
-                                                         cudaStream_t stream) {
-  const StepConfig& config = step.config();
-  if (!config.quantized()) {
-    return Error{ErrorCode::Unsupported,
-                 "Stamps are left by quantize kernels, and this recipe quantizes nothing"};
-  }
-  if (config.recipe.high_precision != ElementType::Bf16) {
-    return Error{ErrorCode::Unsupported, "Stamped quantize kernels exist for BF16 input only"};
-  }
-  const auto groups = static_cast<std::size_t>(config.num_groups());
-  std::vector<ExpertTiming> timings;
-  ENGINE_TRY(add_stamped_times(
-      Stage::Quantize, groups, tile_capacity(config), stream, timings,
-      [&](kernels::StampBuffer stamps) { return step.quantize_activations(stream, stamps); }));
-  for (const Product product : products_of(config)) {
-    const std::int64_t tiles = step.stamped_tiles(product);
-    if (tiles == 0) continue;
-    ENGINE_TRY(add_stamped_times(
-        stage_of(product), groups, tiles, stream, timings,
-        [&](kernels::StampBuffer stamps) { return step.launch_stamped(product, stamps, stream); }));
-  }
-  return timings;
-}
-
-namespace {
-
-constexpr int kSamples = 5;
-constexpr int kLaunchesPerSample = 4;
 
 class IsolatedExperts {
  public:

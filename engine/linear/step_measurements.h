@@ -1,5 +1,5 @@
 // What is measured on a step besides its iterations: the device's ceilings, the time of every
-// expert (stamped or isolated), and the overhead of tracing. All of them synchronise.
+// expert alone, and the overhead of tracing. All of them synchronise. (Stamps: stamped_launches.h.)
 #pragma once
 
 #include <algorithm>
@@ -31,15 +31,6 @@ void summarize_into(Timing& timing, std::vector<double> durations_ns) {
 /// with the M (all tokens), N, K and recipe of the step, on its X and its first expert's W. What
 /// could not be measured has no samples; `product` then says why. Synchronises.
 Result<Ceilings> measure_ceilings(const GroupedStep& step, cudaStream_t stream);
-
-/// The time of every expert inside one quantize launch of X, and inside one launch of each product
-/// whose tiles leave stamps (GroupedProduct::stamped_tiles), on the operands of an earlier launch:
-/// from the beginning of an expert's first tile to the end of its last, on the device's own clock
-/// (%globaltimer). Tiles of other experts run at the same time, so the times of all experts add up
-/// to more than the launch. Synchronises. Unsupported for inputs other than BF16 and for recipes
-/// without quantization.
-Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step,
-                                                         cudaStream_t stream);
 
 /// The time of every expert alone on the device: X's quantization and the products of layer 0 with
 /// rows for one expert only. A grouped launch then runs with the splits of all others at 0; a

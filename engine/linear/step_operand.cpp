@@ -150,12 +150,17 @@ kernels::GroupedInput StepOperand::part(std::size_t index) const {
   return input;
 }
 
+WorkTag StepOperand::tag() const {
+  const OperandCopies& copies = setup_.copies;
+  return {.stage = Stage::Quantize,
+          .layer = config_.tag(copies.layer),
+          .writes = written(copies.tensor, copies.forms())};
+}
+
 Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observer,
                              kernels::StampBuffer stamps) const {
   const OperandCopies& copies = setup_.copies;
-  const WorkTag work{.stage = Stage::Quantize,
-                     .layer = config_.tag(copies.layer),
-                     .writes = written(copies.tensor, copies.forms())};
+  const WorkTag work = tag();
   for (const CudaQuantizer& quantizer : quantizers_) {
     ENGINE_TRY(quantizer.quantize(stream, observer, work, stamps));
   }

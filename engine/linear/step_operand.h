@@ -46,6 +46,8 @@ class StepOperand {
   static Result<StepOperand> create(const StepConfig& config, const Setup& setup,
                                     cudaStream_t stream);
 
+  /// What the launches that write codes are recorded as.
+  WorkTag tag() const;
   /// Enqueues the pass. Stamps come from the launch that writes codes, not from an amax pass before
   /// it.
   Status quantize(kernels::LaunchStream stream, StepObserver& observer,

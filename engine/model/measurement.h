@@ -11,6 +11,7 @@
 
 #include "engine/model/shape.h"
 #include "engine/model/stage.h"
+#include "engine/model/tiled_launch.h"
 
 namespace engine {
 
@@ -67,7 +68,8 @@ struct MeasureOptions {
   Pace pace = Pace::Sustained;
   // Each of these costs extra launches after the timed iterations.
   bool observer = false;  // overhead of tracing: the step under each trace level, interleaved
-  bool stamps = false;    // per-expert time of the quantize launches from stamps of their tiles
+  bool stamps = false;  // per-expert time from stamps of the tiles of launches that leave them, and
+                        // these launches tile by tile
   bool isolated = false;  // per-expert time from launches with work for one expert only
   bool ceilings = false;  // this device's copy rate, and a dense product of the step's own size
   /// If a routing file has several steps, the output error is measured in the first N steps that
@@ -156,16 +158,21 @@ struct Ceilings {
   }
 };
 
+/// The quantization of X, and three products of each projection.
+inline constexpr std::size_t kMostTiledLaunches = 8;
+
 /// Results requested beyond the iterations.
 struct Measurements {
   std::vector<ExpertTiming> experts;
   std::vector<ObserverTiming> observer;
   Ceilings ceilings;
+  std::vector<TiledLaunch> tiled_launches = {};  // of layer 0, in the order of a step
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&Measurements::experts>({.most = 1 << 16}),
                       engine::field<&Measurements::observer>({.most = 100}),
-                      engine::field<&Measurements::ceilings>()};
+                      engine::field<&Measurements::ceilings>(),
+                      engine::field<&Measurements::tiled_launches>({.most = kMostTiledLaunches})};
   }
 };
 

@@ -67,6 +67,7 @@ class RunWriter {
     expert_charts();
     document_.table(experts_table(run_));
     document_.table(expert_spread_table(result_.measurements));
+    document_.table(tiled_launches_table(result_));
     document_.table(stages_table(run_));
     if (result_.measurements.ceilings.products > 0) document_.table(roofline_table(run_));
     document_.table(kernels_table(run_));

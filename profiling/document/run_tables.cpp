@@ -361,6 +361,8 @@ std::vector<Table> run_tables(const RecordedRun& run) {
   tables.push_back(kernels_table(run));
   tables.push_back(stages_table(run));
   tables.push_back(expert_times_table(run));
+  tables.push_back(tiled_launches_table(result));
+  tables.push_back(launch_tiles_table(result));
   tables.push_back(splits_table(result.splits));
   tables.push_back(ranked_steps_table(ranked_steps(result, run.power.samples)));
   tables.push_back(recorded_splits_table(result));

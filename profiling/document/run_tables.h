@@ -66,6 +66,13 @@ Table recorded_steps_table(const engine::RecordedRouting& recorded,
 Table recorded_steps_table(const engine::RecordedRouting& recorded);
 /// Per stage and method the spread over the experts.
 Table expert_spread_table(const engine::Measurements& measured);
+/// "fprop up": by its stage alone where it is not known what it writes.
+std::string launch_name(const engine::RunResult& result, const engine::TiledLaunch& launch);
+/// The launches whose tiles left stamps, with the figures that their tiles show.
+Table tiled_launches_table(const engine::RunResult& result);
+/// Tile by tile, those that are kept.
+Table launch_tiles_table(const engine::RunResult& result);
+Table launch_tiles_table(const engine::TiledLaunch& launch);
 /// The device's rate at the clock that it had while the iterations ran; 0 = not known.
 double clock_adjusted_flop_per_s(const RecordedRun& run);
 /// The roofline: stages against the run's own product and copy. The points are computed when the

@@ -155,6 +155,24 @@ void check_recorded_routing(const engine::RunResult& result, Limits& limits) {
   }
 }
 
+void check_launch(const engine::TiledLaunch& launch, std::int64_t experts, Limits& limits) {
+  limits.between("kept tiles", std::ssize(launch.kept), 0, launch.tiles);
+  limits.between("tail of a launch", launch.tail_ns, 0, launch.duration_ns);
+  int multiprocessor = 0;
+  std::int64_t previous_ns = 0;
+  for (const engine::LaunchTile& tile : launch.kept) {
+    limits.between("tile multiprocessor (ascending)", tile.multiprocessor, multiprocessor,
+                   launch.multiprocessors - 1);
+    if (tile.multiprocessor > multiprocessor) previous_ns = 0;
+    multiprocessor = tile.multiprocessor;
+    limits.between("tile begin_ns (ascending)", tile.begin_ns, previous_ns, tile.end_ns);
+    limits.between("tile end_ns", tile.end_ns, tile.begin_ns, launch.duration_ns);
+    previous_ns = tile.begin_ns;
+    limits.between("tile expert", tile.expert, 0, experts - 1);
+    if (!limits.ok()) return;
+  }
+}
+
 void check_result(const engine::RunResult& result, Limits& limits) {
   const std::size_t experts = result.splits.size();
   limits.require(experts == 0 || std::cmp_equal(experts, result.effective.shape.num_experts), [&] {
@@ -183,6 +201,9 @@ void check_result(const engine::RunResult& result, Limits& limits) {
   check_recorded_routing(result, limits);
   for (const engine::ExpertTiming& timing : result.measurements.experts) {
     limits.between("expert timing expert", timing.expert, 0, std::ssize(result.splits) - 1);
+  }
+  for (const engine::TiledLaunch& launch : result.measurements.tiled_launches) {
+    check_launch(launch, std::ssize(result.splits), limits);
   }
 }
 

@@ -112,6 +112,8 @@ constexpr MemberLayout kMembers[] = {
     flat<engine::RunResult>("measurements"),
     list<engine::Measurements>("experts", "expert_timings", "position"),
     list<engine::Measurements>("observer", "observer_timings", "position"),
+    list<engine::Measurements>("tiled_launches", "tiled_launches", "launch"),
+    list<engine::TiledLaunch>("kept", "launch_tiles", "position"),
     list<engine::RunResult>("iterations", "iterations", "iteration"),
     list<engine::RunResult>("replay_checks", "replay_checks", "position"),
     list<engine::RunResult>("graphs", "step_graphs", "position"),

@@ -27,7 +27,7 @@ DUMPED = ["fp8-per-tensor", "fp8-block", "mxfp8", "nvfp4"]
 DUMPS = [("activations", [100, 0, 92]), ("activations", [64, 64, 64]), ("weights", None)]  # operand, tokens per expert
 # Tables of which only the number of rows must be equal: their contents are times, or in the order of times.
 TIMED_TABLES = {"records", "names", "host_calls", "host_events", "launch_shapes", "memory_events", "power_samples",
-                "iterations", "expert_timings", "observer_timings", "comparison_times", "comparison_copies", "time_notes"}
+                "iterations", "expert_timings", "observer_timings", "tiled_launches", "launch_tiles", "comparison_times", "comparison_copies", "time_notes"}
 TIMED_ENDINGS = ("_ns", "_us", "_ms", "_seconds", "_per_s")
 SETTINGS_TABLES = {"deviations", "comparison_recipes"}
 SETTINGS_ENDINGS = ("_json", "pow2_scales", "amax_epsilon")

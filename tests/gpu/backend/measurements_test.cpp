@@ -106,6 +106,32 @@ TEST_F(MeasurementsTest, StampsAndIsolationTimeEveryExpertThatHasRows) {
   }
 }
 
+TEST_F(MeasurementsTest, ALayerOfOurOwnProductsHasALaunchOfTilesForEachOfThem) {
+  RunRequest request = request_of(Scaling::Block, LaunchKind::GraphReplay);
+  request.step = StepKind::ExpertLayer;
+  request.backend = GemmBackend::Expertscope;
+  request.products.passes = StepPasses::ForwardBackward;
+  request.measure.stamps = true;
+  const auto result = run(request);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  if (!traits_of(result.value().effective.backend).own_products) {
+    GTEST_SKIP() << result.value().deviations.front().reason;
+  }
+  std::map<Stage, int> launches;
+  for (const TiledLaunch& launch : result.value().measurements.tiled_launches) {
+    ++launches[launch.stage];
+    EXPECT_TRUE(is_known(launch.writes));
+    EXPECT_EQ(launch.multiprocessors, result.value().device.multiprocessors);
+    EXPECT_GT(launch.tiles, 0);
+  }
+  EXPECT_EQ(launches,
+            (std::map<Stage, int>{
+                {Stage::Quantize, 1}, {Stage::Fprop, 2}, {Stage::Dgrad, 2}, {Stage::Wgrad, 2}}));
+  for (const ReplayCheck& check : result.value().replay_checks) {
+    EXPECT_THAT(check.wrong_experts, IsEmpty());
+  }
+}
+
 TEST_F(MeasurementsTest, WithoutQuantizationStampsAreRefusedWithASentence) {
   RunRequest request = request_of(Scaling::None, LaunchKind::Eager);
   request.measure.stamps = true;

@@ -1,8 +1,11 @@
 // Steps whose products are our own kernels': against the host reference, against cuBLASLt's, and
 // replayed with new splits.
+#include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
-#include "engine/linear/step_measurements.h"
+#include "engine/linear/stamped_launches.h"
 #include "engine/linear/workspaces.h"
 #include "tests/gpu/backend/step_recipes.h"
 
@@ -23,6 +26,14 @@ const NamedRecipe kLines[] = {
 
 class OwnProducts : public StepFixture, public ::testing::WithParamInterface<NamedRecipe> {
  protected:
+  static int multiprocessors() {
+    int device = 0;
+    int count = 0;
+    EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+    EXPECT_EQ(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), cudaSuccess);
+    return count;
+  }
+
   void SetUp() override {
     StepFixture::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
@@ -92,14 +103,55 @@ TEST_P(OwnProducts, ReplaysFollowSplitsWrittenBetweenThemBitForBit) {
 TEST_P(OwnProducts, StampsGiveTheTimeOfEveryExpertInsideTheLaunch) {
   ASSERT_TRUE(make(step(kOwn)).ok());
   ASSERT_TRUE(eager_checksums({101, 7, 37, 118}).ok());
-  const auto timings = time_experts_by_stamps(*step_, stream_.get());
-  ASSERT_TRUE(timings.ok()) << timings.error().message;
+  const auto stamped = stamp_launches(*step_, multiprocessors(), stream_.get());
+  ASSERT_TRUE(stamped.ok()) << stamped.error().message;
   std::map<Stage, int> timed;
-  for (const ExpertTiming& timing : timings.value()) {
+  for (const ExpertTiming& timing : stamped.value().experts) {
     ++timed[timing.stage];
     EXPECT_GT(timing.median_ns, 0.0);
   }
   for (const Stage stage : {Stage::Fprop, Stage::Dgrad, Stage::Wgrad}) EXPECT_EQ(timed[stage], 4);
+}
+
+TEST_P(OwnProducts, TilesOfALaunchSayWhenAndWhereTheyRan) {
+  ASSERT_TRUE(make(step(kOwn)).ok());
+  const std::vector<std::int64_t> splits = {101, 0, 37, 118};
+  ASSERT_TRUE(eager_checksums(splits).ok());
+  const int sms = multiprocessors();
+  const auto stamped = stamp_launches(*step_, sms, stream_.get());
+  ASSERT_TRUE(stamped.ok()) << stamped.error().message;
+  std::set<Stage> stages;
+  for (const TiledLaunch& launch : stamped.value().launches) {
+    SCOPED_TRACE(stage_name(launch.stage));
+    EXPECT_TRUE(stages.insert(launch.stage).second);
+    EXPECT_TRUE(is_known(launch.writes));
+    EXPECT_EQ(launch.multiprocessors, sms) << "no tile is on another";
+    EXPECT_EQ(std::ssize(launch.kept), launch.tiles);
+    EXPECT_GT(launch.duration_ns, 0);
+    EXPECT_GT(launch.busy_share, 0.0);
+    EXPECT_GE(launch.imbalance, 1.0);
+    // A tile of a product holds its multiprocessor alone.
+    if (launch.stage != Stage::Quantize) {
+      EXPECT_EQ(launch.tiles_at_once, 1);
+    }
+    std::set<std::int64_t> numbers;
+    std::map<int, std::pair<std::int64_t, std::int64_t>> spans;  // of the experts
+    for (const LaunchTile& tile : launch.kept) {
+      EXPECT_TRUE(numbers.insert(tile.tile).second) << "tile " << tile.tile << " twice";
+      EXPECT_GE(tile.multiprocessor, 0);
+      EXPECT_GE(tile.begin_ns, 0);
+      EXPECT_GE(tile.end_ns, tile.begin_ns);
+      EXPECT_LE(tile.end_ns, launch.duration_ns);
+      auto& span = spans.try_emplace(tile.expert, tile.begin_ns, tile.end_ns).first->second;
+      span = {std::min(span.first, tile.begin_ns), std::max(span.second, tile.end_ns)};
+    }
+    for (std::size_t expert = 0; expert < splits.size(); ++expert) {
+      // dW of an expert without rows is written too: zeros.
+      const bool tiles = splits[expert] > 0 || launch.stage == Stage::Wgrad;
+      EXPECT_EQ(spans.contains(static_cast<int>(expert)), tiles) << "expert " << expert;
+    }
+  }
+  EXPECT_EQ(stages, (std::set{Stage::Quantize, Stage::Fprop, Stage::Dgrad, Stage::Wgrad}));
 }
 
 TEST_P(OwnProducts, HaveNoWorkspace) {

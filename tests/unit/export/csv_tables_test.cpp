@@ -81,6 +81,29 @@ TEST_F(Export, ExpertTimesHaveEveryMethodOfEveryRun) {
   EXPECT_THAT(methods, testing::IsSupersetOf({"1 trace", "1 stamps", "1 isolated", "2 isolated"}));
 }
 
+TEST_F(Export, LaunchesOfTilesHaveARowPerLaunchAndPerTile) {
+  auto session = two_runs();
+  session.runs[1].result.measurements.tiled_launches = {engine::tiled_launch(
+      engine::Stage::Fprop, engine::written(engine::StepTensor::H), 2,
+      {{.begin_ns = 500, .end_ns = 900, .multiprocessor = 1, .expert = 3, .tile = 0},
+       {.begin_ns = 400, .end_ns = 600, .multiprocessor = 0, .expert = 1, .tile = 1}})};
+  ASSERT_TRUE(export_csv(session, folder_.string()).ok());
+  const auto launches = read_csv(folder_ / "tiled_launches.csv");
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(at(launches, 1, "run"), "2");
+  EXPECT_EQ(at(launches, 1, "tiles"), "2");
+  EXPECT_EQ(at(launches, 1, "duration_ns"), "500");
+  EXPECT_EQ(at(launches, 1, "tail_ns"), "300");
+  EXPECT_EQ(at(launches, 1, "busy_share"), "0.6");
+  const auto tiles = read_csv(folder_ / "launch_tiles.csv");
+  ASSERT_EQ(tiles.size(), 3U);
+  EXPECT_EQ(at(tiles, 2, "operation"), at(launches, 1, "operation"));
+  EXPECT_EQ(at(tiles, 2, "expert"), "3");
+  EXPECT_EQ(at(tiles, 2, "multiprocessor"), "1");
+  EXPECT_EQ(at(tiles, 2, "begin_ns"), "100");
+  EXPECT_EQ(at(tiles, 2, "end_ns"), "500");
+}
+
 TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   const fs::path folder = folder_ / "made" / "for it";
   auto session = two_runs();
