@@ -197,8 +197,7 @@ inline constexpr SettingAbout kSettings[] = {
      "Times each expert alone on the device, stage by stage"},
     {"measure.stamps", SettingGroup::Measurement,
      "Every tile of the quantize kernels and of our own products records when and on which SM it "
-     "ran, "
-     "in extra launches after the timed ones"},
+     "ran, in extra launches after the timed ones"},
     {"measure.ceilings", SettingGroup::Measurement,
      "Measures a copy and a dense product of this size: the roofs of the roofline"},
     {"measure.observer", SettingGroup::Measurement,

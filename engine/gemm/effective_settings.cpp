@@ -159,8 +159,7 @@ std::string no_stamps(const RunRequest& request) {
   // Stamps are of X.
   if (!traits_of(request.recipe).quantizes()) {
     return "BF16 quantizes nothing, and only quantize kernels and our own products leave stamps: "
-           "choose "
-           "another recipe";
+           "choose another recipe";
   }
   if (request.recipe.high_precision == ElementType::Bf16) return {};
   return "Only quantize kernels that read BF16 leave stamps: choose BF16 as high-precision type";
