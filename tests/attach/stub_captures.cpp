@@ -221,6 +221,11 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   kernel.kernelParams = parameters;
   return launch(kernel, stream, false);
 }
+CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned bx,
+                             unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                             void** parameters, void** extra) {
+  return cuLaunchKernel(function, x, y, z, bx, by, bz, shared, stream, parameters, extra);
+}
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void**) {
   CUDA_KERNEL_NODE_PARAMS_v2 kernel{};
