@@ -97,7 +97,7 @@ class Attach(unittest.TestCase):
         self.assertRegex(finding["title"], r'writes "tensor \d+" \(cached, 512 bytes\), which no .* and not "tensor')
         self.setUp()
         (finding,), _ = self.compared("batches-in-much-memory")
-        self.assertIn("12.5 GiB, was hashed", " ".join(finding["evidence"]))
+        self.assertIn("12803 MiB, was hashed", " ".join(finding["evidence"]))
 
     def test_memory_shows_what_replays_carry_over(self):
         (finding,), _ = self.compared("flag-carried-over")
