@@ -104,6 +104,19 @@ class Attach(unittest.TestCase):
                 self.setUp()
                 self.assertEqual(self.compared(scenario)[0], [])
 
+    def test_only_memory_that_is_certain_to_be_there_is_read(self):
+        (finding,), _ = self.compared("mapped-batches")
+        self.assertIn('writes "cuMemMap 3"', finding["title"])
+        # A wrong read would end the program.
+        for scenario in ["memory-of-others", "context-reset"]:
+            for way in WAYS:
+                with self.subTest(scenario=scenario, way=way):
+                    self.setUp()
+                    findings, err = self.compared(scenario, way)
+                    self.assertEqual(findings, [])
+                    self.assertIn("before and after 6 replays\n", err)
+                    self.assertIn("ended with exit code 0", err)
+
     def test_without_the_option_no_memory_is_read(self):
         reports, err = self.attach(command("input-not-refreshed"), expect=0)
         self.assertNotIn("memory compared", err)

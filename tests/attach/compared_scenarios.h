@@ -38,6 +38,67 @@ inline void input_refreshed(Program& program) {
   }
 }
 
+/// Physical memory at addresses of its own, which the device may read and write.
+inline CUdeviceptr mapped(Program& program, CUmemGenericAllocationHandle physical) {
+  constexpr std::size_t kBytes = 1 << 20;
+  CUdeviceptr address = 0;
+  check(program.cu.reserve_addresses(&address, kBytes, 0, 0, 0), "cuMemAddressReserve");
+  check(program.cu.mem_map(address, kBytes, 0, physical, 0), "cuMemMap");
+  CUmemAccessDesc access{};
+  access.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  check(program.cu.set_access(address, kBytes, &access, 1), "cuMemSetAccess");
+  check(program.cu.mem_release(physical), "cuMemRelease");
+  return address;
+}
+inline CUdeviceptr mapped(Program& program) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+  CUmemGenericAllocationHandle physical = 0;
+  check(program.cu.mem_create(&physical, 1 << 20, &properties, 0), "cuMemCreate");
+  return mapped(program, physical);
+}
+
+inline void mapped_batches(Program& program) {
+  const CUdeviceptr other = mapped(program);
+  Inference inference(program);
+  for (int i = 0; i < 6; ++i) {
+    inference.copy_to(other);
+    program.launch(inference.exec);
+  }
+}
+
+/// Reading any of this would end the program.
+inline void memory_of_others(Program& program) {
+  CUmemPoolProps properties{};
+  properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1};
+  CUmemoryPool pool = nullptr;
+  check(program.cu.pool_create(&pool, &properties), "cuMemPoolCreate");
+  CUdeviceptr of_other_device = 0;
+  check(program.cu.mem_alloc_from_pool(&of_other_device, 4096, pool, program.stream),
+        "cuMemAllocFromPoolAsync");
+  CUmulticastObjectProp group{};
+  CUmemGenericAllocationHandle multicast = 0;
+  check(program.cu.multicast_create(&multicast, &group), "cuMulticastCreate");
+  mapped(program, multicast);
+  const CUdeviceptr closed = mapped(program);
+  CUmemAccessDesc none{};
+  none.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+  check(program.cu.set_access(closed, 1 << 20, &none, 1), "cuMemSetAccess");
+  check(program.cu.mem_unmap(mapped(program), 1 << 20), "cuMemUnmap");
+  input_refreshed(program);
+}
+
+/// No call frees the memory that goes with the context, and handles come again.
+inline void context_reset(Program& program) {
+  program.memory();
+  input_refreshed(program);
+  check(program.cu.reset_context(0), "cuDevicePrimaryCtxReset");
+  program.begin();
+  input_refreshed(program);
+}
+
 /// As a benchmark does it: nobody writes anything between the replays.
 inline void nothing_written(Program& program) {
   Inference inference(program);

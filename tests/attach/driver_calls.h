@@ -45,6 +45,14 @@ struct DriverCalls {
   decltype(&::cuGraphExecKernelNodeSetParams) set_kernel = nullptr;
   decltype(&::cuGraphAddNode) add_node = nullptr;
   decltype(&::cuGraphAddMemsetNode) add_memset = nullptr;
+  decltype(&::cuMemCreate) mem_create = nullptr;
+  decltype(&::cuMulticastCreate) multicast_create = nullptr;
+  decltype(&::cuMemRelease) mem_release = nullptr;
+  decltype(&::cuMemAddressReserve) reserve_addresses = nullptr;
+  decltype(&::cuMemMap) mem_map = nullptr;
+  decltype(&::cuMemSetAccess) set_access = nullptr;
+  decltype(&::cuMemUnmap) mem_unmap = nullptr;
+  decltype(&::cuDevicePrimaryCtxReset) reset_context = nullptr;
 };
 
 [[noreturn]] inline void fail(const std::string& what) {
@@ -91,7 +99,15 @@ inline DriverCalls driver_calls(const std::string&) {
           cuGraphExecUpdate,
           cuGraphExecKernelNodeSetParams,
           cuGraphAddNode,
-          cuGraphAddMemsetNode};
+          cuGraphAddMemsetNode,
+          cuMemCreate,
+          cuMulticastCreate,
+          cuMemRelease,
+          cuMemAddressReserve,
+          cuMemMap,
+          cuMemSetAccess,
+          cuMemUnmap,
+          cuDevicePrimaryCtxReset};
 }
 #else
 /// `way`: "dlsym", "getproc" or "getproc-per-thread".
@@ -153,6 +169,14 @@ inline DriverCalls driver_calls(const std::string& way) {
        12000);
   find(calls.add_node, "cuGraphAddNode", "cuGraphAddNode_v2", 12030);
   find(calls.add_memset, "cuGraphAddMemsetNode", "cuGraphAddMemsetNode", 10000);
+  find(calls.mem_create, "cuMemCreate", "cuMemCreate", 10020);
+  find(calls.multicast_create, "cuMulticastCreate", "cuMulticastCreate", 12010);
+  find(calls.mem_release, "cuMemRelease", "cuMemRelease", 10020);
+  find(calls.reserve_addresses, "cuMemAddressReserve", "cuMemAddressReserve", 10020);
+  find(calls.mem_map, "cuMemMap", "cuMemMap", 10020);
+  find(calls.set_access, "cuMemSetAccess", "cuMemSetAccess", 10020);
+  find(calls.mem_unmap, "cuMemUnmap", "cuMemUnmap", 10020);
+  find(calls.reset_context, "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2", 11000);
   return calls;
 }
 #endif

@@ -46,8 +46,7 @@ void leave_capture(CUstream stream) {
 CUresult launch(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, CUstream stream, bool programmatic) {
   const std::lock_guard lock(stub::mutex());
   if (!stub::captured(stream)) {
-    stub::run(kernel);
-    return CUDA_SUCCESS;
+    return stub::run(kernel);
   }
   const std::size_t edges = stream->origin->graph->edges.size();
   keep_arguments(stub::add_node(stream, CU_GRAPH_NODE_TYPE_KERNEL), kernel);

@@ -1,5 +1,7 @@
 // What the stub device's memory holds: a number for each address that was written. Kernels with
 // certain names compute with it, so that replays change memory as those of a program do.
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -8,6 +10,7 @@
 namespace {
 
 std::map<CUdeviceptr, std::uint64_t> g_contents;
+CUresult g_fault = CUDA_SUCCESS;  // after one, nothing runs any more
 
 std::uint64_t stirred(std::uint64_t value) {
   value = (value ^ (value >> 32)) * 0xD6E8FEB86659FD93;
@@ -32,16 +35,18 @@ struct HashedPiece {
 };
 
 /// The kernel that the attach library brings: any change of what a piece holds changes its hash.
-void hash_memory(const CUDA_KERNEL_NODE_PARAMS_v2& kernel) {
+CUresult hash_memory(const CUDA_KERNEL_NODE_PARAMS_v2& kernel) {
   const auto* pieces = argument<const HashedPiece*>(kernel, 0);
   auto* hashes = argument<std::uint64_t*>(kernel, 1);
   for (unsigned block = 0; block < kernel.gridDimX; ++block) {
     const HashedPiece& piece = pieces[block];
+    if (!stub::is_readable(piece.address, piece.bytes)) return CUDA_ERROR_ILLEGAL_ADDRESS;
     hashes[block] = 0;
     for (auto one = g_contents.lower_bound(piece.address);
          one != g_contents.end() && one->first < piece.address + piece.bytes; ++one)
       hashes[block] += stirred(one->second ^ stirred(one->first - piece.address + 1));
   }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -55,21 +60,28 @@ void stub::write(CUdeviceptr address, const void* bytes, std::size_t count) {
   write(address, value);
 }
 
-void stub::run(const CUDA_KERNEL_NODE_PARAMS_v2& kernel) {
+CUresult stub::run(const CUDA_KERNEL_NODE_PARAMS_v2& kernel) {
+  if (kernel.func->module->context != context()) {
+    std::fprintf(stderr, "a kernel of a context that is gone\n");
+    std::abort();
+  }
+  if (g_fault != CUDA_SUCCESS) return g_fault;
   const std::string& name = kernel.func->name;
-  if (name == "expertscope_hash_memory") return hash_memory(kernel);
+  if (name == "expertscope_hash_memory") return g_fault = hash_memory(kernel);
   const auto address = [&](std::size_t index) { return argument<CUdeviceptr>(kernel, index); };
   if (name == "scale")
     write(address(0), stirred(at(address(1)) + argument<std::uint32_t>(kernel, 2)));
   if (name == "add") write(address(0), stirred(at(address(1))) + at(address(2)));
   if (name == "count") write(address(0), at(address(0)) + 1);
+  return CUDA_SUCCESS;
 }
 
-void stub::run(const CUgraph_st& graph) {
+CUresult stub::run(const CUgraph_st& graph) {
   for (const auto& node : graph.nodes) {
     if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) run(node->kernel);
     if (node->type == CU_GRAPH_NODE_TYPE_MEMSET) write(node->memset.dst, node->memset.value);
     if (node->type == CU_GRAPH_NODE_TYPE_MEMCPY)
       write(node->memcpy.dstDevice, node->memcpy.srcHost, node->memcpy.WidthInBytes);
   }
+  return g_fault;
 }

@@ -61,6 +61,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   if (const int refused = stub::number_of("STUB_REFUSES_PTX", 0); ptx && refused != 0)
     return static_cast<CUresult>(refused);
   auto* made = new CUmod_st;
+  made->context = stub::context();
   const std::string text = stub_kernels(static_cast<const char*>(image));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(';', at), text.size());
@@ -206,8 +207,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   ++exec->launches;
   stream->hangs = stream->hangs || exec->hangs;
   const std::lock_guard lock(stub::mutex());
-  stub::run(*exec->graph);
-  return CUDA_SUCCESS;
+  return stub::run(*exec->graph);
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
   return cuGraphLaunch(exec, stream);
@@ -257,6 +257,14 @@ const Symbol kSymbols[] = {
     SYMBOL("cuMemPoolCreate", 11020, cuMemPoolCreate),
     SYMBOL("cuMemPoolDestroy", 11020, cuMemPoolDestroy),
     SYMBOL("cuMemPoolTrimTo", 11020, cuMemPoolTrimTo),
+    SYMBOL("cuMemCreate", 10020, cuMemCreate),
+    SYMBOL("cuMulticastCreate", 12010, cuMulticastCreate),
+    SYMBOL("cuMemRelease", 10020, cuMemRelease),
+    SYMBOL("cuMemAddressReserve", 10020, cuMemAddressReserve),
+    SYMBOL("cuMemMap", 10020, cuMemMap),
+    SYMBOL("cuMemSetAccess", 10020, cuMemSetAccess),
+    SYMBOL("cuMemUnmap", 10020, cuMemUnmap),
+    SYMBOL("cuDevicePrimaryCtxReset", 11000, cuDevicePrimaryCtxReset_v2),
     SYMBOL("cuMemAllocHost", 3020, cuMemAllocHost_v2),
     SYMBOL("cuMemFreeHost", 2000, cuMemFreeHost),
     SYMBOL("cuModuleLoadData", 2000, cuModuleLoadData),

@@ -11,9 +11,16 @@ namespace {
 struct Block {
   std::size_t bytes = 0;
   CUmemoryPool pool = nullptr;
+  int device = 0;
+  bool mapped = false;
+  bool readable = true;  // by kernels of the one device that there is
 };
+constexpr int kMulticast = -1;
 std::map<CUdeviceptr, Block> g_memory;
 std::vector<std::pair<CUdeviceptr, std::size_t>> g_free;
+std::map<CUmemGenericAllocationHandle, int> g_physical;  // its device
+CUmemGenericAllocationHandle g_next_handle = 1;
+unsigned long long g_context = 0;
 CUdeviceptr g_next = 0x7f0000000000;
 
 /// From the newest of the free pieces that have this size, else memory that nobody has had.
@@ -28,7 +35,8 @@ CUdeviceptr take(std::vector<std::pair<CUdeviceptr, std::size_t>>& free, std::si
   } else {
     g_next += (bytes + 0x1fffff) / 0x200000 * 0x200000;
   }
-  g_memory[address] = {bytes, pool};
+  const int device = pool == nullptr ? 0 : pool->device;
+  g_memory[address] = {.bytes = bytes, .pool = pool, .device = device, .readable = device == 0};
   return address;
 }
 
@@ -58,6 +66,15 @@ void trim(CUmemoryPool pool) {
 }
 
 }  // namespace
+
+unsigned long long stub::context() { return g_context; }
+
+bool stub::is_readable(CUdeviceptr address, std::size_t bytes) {
+  const auto after = g_memory.upper_bound(address);
+  if (after == g_memory.begin()) return false;
+  const auto& [begin, block] = *std::prev(after);
+  return block.readable && address + bytes <= begin + block.bytes;
+}
 
 extern "C" {
 
@@ -96,8 +113,8 @@ CUresult cuMemFreeHost(void* address) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps*) {
-  *pool = new CUmemPoolHandle_st;
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  *pool = new CUmemPoolHandle_st{.device = properties->location.id, .free = {}};
   return CUDA_SUCCESS;
 }
 /// What is still allocated stays until it is freed, as the driver says.
@@ -130,8 +147,83 @@ CUresult cuPointerGetAttribute(void* answer, CUpointer_attribute attribute, CUde
   const bool known = after != g_memory.begin() &&
                      address - std::prev(after)->first < std::prev(after)->second.bytes;
   if (!known) return CUDA_ERROR_INVALID_VALUE;
-  *static_cast<unsigned*>(answer) =
-      attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0;
+  *static_cast<unsigned*>(answer) = attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+                                        ? unsigned{CU_MEMORYTYPE_DEVICE}
+                                        : static_cast<unsigned>(std::prev(after)->second.device);
+  return CUDA_SUCCESS;
+}
+
+// ---- Mapped memory
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t,
+                     const CUmemAllocationProp* properties, unsigned long long) {
+  const std::lock_guard lock(stub::mutex());
+  *handle = g_next_handle++;
+  g_physical[*handle] = properties->location.id;
+  return CUDA_SUCCESS;
+}
+CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CUmulticastObjectProp*) {
+  const std::lock_guard lock(stub::mutex());
+  *handle = g_next_handle++;
+  g_physical[*handle] = kMulticast;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  const std::lock_guard lock(stub::mutex());
+  return g_physical.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t, CUdeviceptr,
+                             unsigned long long) {
+  const std::lock_guard lock(stub::mutex());
+  *address = g_next;
+  g_next += (bytes + 0x1fffff) / 0x200000 * 0x200000;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocationHandle handle,
+                  unsigned long long) {
+  const std::lock_guard lock(stub::mutex());
+  if (!g_physical.contains(handle)) return CUDA_ERROR_INVALID_VALUE;
+  g_memory[address] = {
+      .bytes = bytes, .device = g_physical[handle], .mapped = true, .readable = false};
+  return CUDA_SUCCESS;
+}
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access,
+                        size_t count) {
+  const std::lock_guard lock(stub::mutex());
+  for (auto& [at, block] : g_memory) {
+    if (at < address || at >= address + bytes) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (access[i].location.id == 0)
+        block.readable = block.device != kMulticast && access[i].flags != 0;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
+  const std::lock_guard lock(stub::mutex());
+  std::erase_if(g_memory, [&](const auto& one) {
+    return one.second.mapped && one.first >= address && one.first < address + bytes;
+  });
+  return CUDA_SUCCESS;
+}
+
+// ---- The context
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  static char primary = 0;  // after a reset its handle is the same again
+  *context = reinterpret_cast<CUcontext>(&primary);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetId(CUcontext, unsigned long long* id) {
+  const std::lock_guard lock(stub::mutex());
+  *id = g_context;
+  return CUDA_SUCCESS;
+}
+/// Its memory goes, and nobody calls cuMemFree.
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice) {
+  const std::lock_guard lock(stub::mutex());
+  std::erase_if(g_memory, [](const auto& one) { return !one.second.mapped; });
+  ++g_context;
   return CUDA_SUCCESS;
 }
 

@@ -14,6 +14,7 @@
 
 struct CUmod_st {
   std::vector<std::unique_ptr<CUfunc_st>> functions;
+  unsigned long long context = 0;  // that it was loaded into
 };
 struct CUfunc_st {
   std::string name;
@@ -63,6 +64,7 @@ struct CUevent_st {
   std::vector<CUgraphNode> after{};
 };
 struct CUmemPoolHandle_st {
+  int device = 0;
   std::vector<std::pair<CUdeviceptr, std::size_t>> free;  // mapped, for its next allocations
 };
 
@@ -82,8 +84,11 @@ CUgraphNode add_node(CUstream stream, CUgraphNodeType type);
 /// What the device does: memory gets contents (stub_contents.cpp).
 void write(CUdeviceptr address, std::uint64_t value);
 void write(CUdeviceptr address, const void* bytes, std::size_t count);
-void run(const CUDA_KERNEL_NODE_PARAMS_v2& kernel);
-void run(const CUgraph_st& graph);
+CUresult run(const CUDA_KERNEL_NODE_PARAMS_v2& kernel);
+CUresult run(const CUgraph_st& graph);
+/// Counts resets.
+unsigned long long context();
+bool is_readable(CUdeviceptr address, std::size_t bytes);
 
 /// A number of the environment, such as a version that the stub pretends to have.
 int number_of(const char* variable, int otherwise);

@@ -15,6 +15,11 @@ class Program {
  public:
   explicit Program(const std::string& way) : cu(driver_calls(way)) {
     check(cu.init(0), "cuInit");
+    begin();
+  }
+
+  /// Also after a reset of the context, which takes everything along.
+  void begin() {
     check(cu.module_load(&module, kModule), "cuModuleLoadData");
     check(cu.stream_create(&stream, 0), "cuStreamCreate");
     x = memory();

@@ -19,7 +19,7 @@ using spool::ChangedRange;
 constinit std::atomic<bool> g_compares{false};
 constinit std::atomic_flag g_comparing = ATOMIC_FLAG_INIT;  // one thread at a time
 constinit MemoryHash g_hash{};
-constinit int g_hash_device = -1;
+constinit std::uint64_t g_hash_context = 0;  // in which the kernel is
 constinit std::uint32_t g_comparisons = 0;
 
 /// The first ones, in which a program is prepared, and later ever fewer: a fault that needs many
@@ -62,12 +62,12 @@ struct Listed {
   bool cut = false;
 };
 
-/// Fills the table of pieces with all memory of the device.
+/// Fills the table of pieces with all memory that the kernel may read.
 Listed list_pieces(const MemoryStays& memory) {
   Listed listed;
   listed.cut = memory.is_incomplete();
-  memory.for_each([&](const LiveMemory& one) {
-    if (one.device != g_hash_device || one.address % 16 != 0) return;
+  memory.for_each(g_hash_context, [&](const LiveMemory& one) {
+    if (one.address % 16 != 0) return;
     const std::uint64_t step = piece_bytes(one.bytes);
     for (std::uint64_t at = 0; at < one.bytes; at += step) {
       if (listed.pieces == kMostPieces) {
@@ -190,12 +190,6 @@ Refusal hash_after(std::uint64_t exec, std::uint64_t replay, OnStream on) {
   return {};
 }
 
-int device_of_context() {
-  const auto get = reinterpret_cast<decltype(&::cuCtxGetDevice)>(driver_symbol("cuCtxGetDevice"));
-  CUdevice device = -1;
-  return get != nullptr && get(&device) == CUDA_SUCCESS ? device : -1;
-}
-
 }  // namespace
 
 void compare_replays() {
@@ -208,10 +202,15 @@ ComparedReplay::ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStrea
   if (!g_compares.load(std::memory_order_relaxed) || !is_chosen(replay) || any_capture()) return;
   if (spool_header() == nullptr || g_comparing.test_and_set(std::memory_order_acquire)) return;
   const RelaxedCapture relaxed(graph_api());
-  const int device = device_of_context();
-  Refusal refused = g_hash.prepare();
-  if (g_hash_device < 0) g_hash_device = device;
-  compares_ = !refused && device == g_hash_device;  // the kernel belongs to one context
+  // The kernel belongs to the context of the first comparison; that one may be gone by now.
+  const std::uint64_t context = current_context();
+  Refusal refused;
+  if (context == 0) refused = {.result = CUDA_ERROR_NOT_FOUND, .call = "cuCtxGetId"};
+  if (!refused && g_hash_context == 0) {
+    refused = g_hash.prepare();
+    g_hash_context = context;
+  }
+  compares_ = !refused && context == g_hash_context;
   if (compares_) refused = wait_until_idle(on_);
   if (compares_ && !refused) refused = hash_before(on_);
   if (refused) {
@@ -234,7 +233,7 @@ void drop_comparisons_of_parent() {
   g_compares.store(false);
   g_comparing.clear();
   g_hash = {};
-  g_hash_device = -1;
+  g_hash_context = 0;
   for (SeenPiece& piece : g_seen) {
     if (piece.address != 0) piece = {};
   }

@@ -86,6 +86,8 @@ const EntryPoint kEntryPoints[] = {
     ENTRY(cuMemAllocFromPoolAsync_ptsz, "cuMemAllocFromPoolAsync", 11020, true),
     ENTRY(cuMemFreeAsync, "cuMemFreeAsync", 11020, false),
     ENTRY(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 11020, true),
+    ENTRY(cuMemCreate, "cuMemCreate", 10020, false),
+    ENTRY(cuMemRelease, "cuMemRelease", 10020, false),
     ENTRY(cuMemMap, "cuMemMap", 10020, false),
     ENTRY(cuMemSetAccess, "cuMemSetAccess", 10020, false),
     ENTRY(cuMemUnmap, "cuMemUnmap", 10020, false),

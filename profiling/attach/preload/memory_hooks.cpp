@@ -20,9 +20,10 @@ struct StreamOrder {
 CUresult allocated(MemoryKind memory, std::uint64_t address, std::uint64_t bytes, CUresult result,
                    StreamOrder order = {}, CUmemoryPool pool = nullptr) {
   if (result != CUDA_SUCCESS) return result;
-  // Mapped memory may be read only once access to it is set.
-  const bool of_device = memory == MemoryKind::Device || memory == MemoryKind::Pool;
-  if (of_device && !order.in_capture) memory_lives(address, bytes);
+  if (!order.in_capture) {
+    if (memory == MemoryKind::Device) memory_lives(address, bytes);
+    if (memory == MemoryKind::Pool) pool_memory_lives(address, bytes);
+  }
   Frame<spool::Allocation> frame;
   if (!frame) return result;
   frame->address = address;
@@ -146,15 +147,27 @@ CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
   return real<&cuMemFreeAsync_ptsz>(address, stream);
 }
 
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
+                     const CUmemAllocationProp* properties, unsigned long long flags) {
+  const CUresult result = real<&cuMemCreate>(handle, bytes, properties, flags);
+  if (result == CUDA_SUCCESS) attach::physical_memory_made(*handle, *properties);
+  return result;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  attach::physical_memory_ends(handle);
+  return real<&cuMemRelease>(handle);
+}
 CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  return allocated(MemoryKind::Mapped, address, bytes,
-                   real<&cuMemMap>(address, bytes, offset, handle, flags));
+  const CUresult result = real<&cuMemMap>(address, bytes, offset, handle, flags);
+  if (result == CUDA_SUCCESS) attach::memory_is_mapped(address, bytes, handle);
+  return allocated(MemoryKind::Mapped, address, bytes, result);
 }
 CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access,
                         size_t count) {
+  attach::access_is_taken(address, bytes, access, count);
   const CUresult result = real<&cuMemSetAccess>(address, bytes, access, count);
-  if (result == CUDA_SUCCESS) attach::mapped_memory_lives(address, bytes, access, count);
+  if (result == CUDA_SUCCESS) attach::access_is_given(address, bytes, access, count);
   return result;
 }
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
