@@ -44,12 +44,12 @@ def test_the_longest_launch_is_shown_first_with_its_figures(tiles):
     assert first["every"] == "2"
     assert int(first["shown"]) < 32768
     assert int(first["narrow"]) > 0 and "narrower than a pixel: zoom in" in figures
-    fprop = choose(tiles, "fprop")
+    fprop = choose(tiles, "fprop up")
     assert (fprop["tiles"], fprop["every"], fprop["shown"], fprop["narrow"]) == ("4000", "1", "4000", "0")
 
 
 def test_the_wheel_zooms_and_fewer_tiles_are_painted(tiles):
-    before = choose(tiles, "fprop")
+    before = choose(tiles, "fprop up")
     x, y = tiles.centre("performance.launch")
     tiles.xdotool("mousemove", x, y, *["click", 4] * 6)
     tiles.settle()
@@ -62,7 +62,7 @@ def test_the_wheel_zooms_and_fewer_tiles_are_painted(tiles):
 
 
 def test_a_tile_is_read_out_and_a_click_selects_its_expert(tiles):
-    choose(tiles, "fprop")
+    choose(tiles, "fprop up")
     x0, y0, x1, y1 = tiles.control("performance.launch")["rect"]
     tiles.xdotool("mousemove", round(0.5 * (x0 + x1)), round(0.5 * (y0 + y1)))
     tiles.wait("the read-out", lambda m: m["state"]["tooltip"].startswith("expert "))
@@ -77,8 +77,17 @@ def test_a_tile_is_read_out_and_a_click_selects_its_expert(tiles):
     assert fields(tiles.control("performance.experts"))["selected"] == shown(tiles)["selected"]
 
 
+def test_both_products_of_a_layer_have_times_of_experts(tiles):
+    for product in ("fprop up", "fprop down"):
+        tiles.choose("performance.expert_stage", f"{product}, stamps")
+        tiles.settle()
+        experts = fields(tiles.control("performance.experts"))
+        assert (experts["method"], experts["stage"], experts["experts"]) == ("stamps", "fprop", "64")
+        assert "of_stamps" not in experts, "the other product is no measurement of this one"
+
+
 def test_tiles_are_saved_as_csv(tiles):
-    choose(tiles, "fprop")
+    choose(tiles, "fprop up")
     tiles.click("performance.launch_card.menu")
     tiles.wait("the menu", lambda m: any(c["id"] == "performance.launch_card.menu.save_csv" for c in m["controls"]))
     tiles.settle()

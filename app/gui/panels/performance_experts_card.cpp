@@ -10,6 +10,7 @@
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/counted.h"
+#include "engine/program/operation_words.h"
 #include "profiling/document/columns.h"
 
 namespace app {
@@ -72,6 +73,11 @@ std::string how_measured(engine::ExpertMethod method, const engine::RunResult& r
 std::string source_name(const PerformanceModel::ExpertSource& source, engine::StepKind step) {
   const std::string stage(engine::stage_name(source.stage));
   if (source.method == engine::ExpertMethod::Trace) return stage;
+  // The quantize kernel of X writes copies that its name would list.
+  const std::string operation = source.stage == engine::Stage::Quantize
+                                    ? std::string()
+                                    : engine::operation_name(step, source.stage, source.writes);
+  if (!operation.empty()) return operation + ", " + method_name(source.method);
   const std::string operand =
       source.stage == engine::Stage::Quantize
           ? fmt::format(" {}", engine::tensor_symbol(step, engine::StepTensor::X))

@@ -30,15 +30,17 @@ std::array<bool, engine::kStageNames.size()> stages_with_experts(
   return named;
 }
 
-/// By method and stage, in the order in which they were measured.
+/// By method and operation, in the order in which they were measured.
 std::vector<MeasuredExperts> measured_experts(const engine::Measurements& measurements) {
   std::vector<MeasuredExperts> all;
   for (const engine::ExpertTiming& timing : measurements.experts) {
     auto found = std::ranges::find_if(all, [&](const MeasuredExperts& one) {
-      return one.method == timing.method && one.stage == timing.stage;
+      return one.method == timing.method && one.stage == timing.stage &&
+             one.writes == timing.writes;
     });
     if (found == all.end()) {
-      all.push_back({.method = timing.method, .stage = timing.stage, .times = {}});
+      all.push_back(
+          {.method = timing.method, .stage = timing.stage, .writes = timing.writes, .times = {}});
       found = all.end() - 1;
     }
     constexpr double kNotKept = std::numeric_limits<double>::quiet_NaN();

@@ -64,6 +64,7 @@ class WorkPulse {
 struct MeasuredExperts {
   engine::ExpertMethod method = engine::ExpertMethod::Isolated;
   engine::Stage stage = engine::Stage::Fprop;
+  engine::WrittenValue writes = engine::WrittenValue::Unknown;
   std::vector<profiling::ExpertTime> times;
 };
 
