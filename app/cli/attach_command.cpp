@@ -325,8 +325,8 @@ void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std
       "the kernels, so the program's calls fail afterwards");
   command.add_flag(
       "--compare-memory", options->program.compare_memory,
-      "Hash the device's memory before and after the first 8 replays of each graph, and those at a "
-      "power of two: finds inputs that nobody refreshes and what replays carry over. Launches of "
+      "Hash the device's memory before and after the first 9 replays of each graph, and later ever "
+      "fewer: finds inputs that nobody refreshes and what replays carry over. Launches of "
       "these replays wait, so faults of timing may hide");
   command.add_flag("--end-on-hang", options->end_on_hang,
                    "End the program when it hangs, once its state is known (default: leave it)");

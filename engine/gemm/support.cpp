@@ -38,6 +38,8 @@ struct Question {
   const RecipeTraits& scales() const { return traits_of(recipe); }
   bool own() const { return does().own_products; }
   bool grouped() const { return does().one_launch; }
+  /// By cuBLASLt; our own kernels compute all products of the recipes that they take.
+  bool cublaslt_grouped() const { return grouped() && !own(); }
   bool on_cuda() const { return does().device; }
   bool forward() const { return products.passes != StepPasses::Backward; }
   bool backward() const { return products.passes != StepPasses::Forward; }
@@ -92,13 +94,13 @@ constexpr std::array kRows = {
         "EXPERTSCOPE_CUBLASLT"},
     Row{Aspect::Recipe, "grouped matmul on Hopper", "cuBLASLt before 13.4", Support::Refused,
         [](const Question& q) {
-          return q.grouped() && q.hopper() && q.older_than(kFirstGroupedHopper);
+          return q.cublaslt_grouped() && q.hopper() && q.older_than(kFirstGroupedHopper);
         },
         "The grouped matmul on Hopper needs cuBLASLt 13.4 or later and {loaded} is loaded; choose "
         "a later library (13.6.1 or later runs every recipe)"},
     Row{Aspect::Recipe, "grouped matmul on Blackwell", "cuBLASLt before 13.3", Support::Refused,
         [](const Question& q) {
-          return q.grouped() && !q.hopper() && q.older_than(kFirstGroupedBlackwell);
+          return q.cublaslt_grouped() && !q.hopper() && q.older_than(kFirstGroupedBlackwell);
         },
         "The grouped matmul on Blackwell needs cuBLASLt 13.3 or later and {loaded} is loaded; "
         "choose a later library"},
@@ -151,7 +153,7 @@ constexpr std::array kRows = {
         "capability {compute}; use MXFP8 on Blackwell, or FP8 per tensor, which runs on both"},
     Row{Aspect::Recipe, "FP8 block scaling", "cuBLASLt before 13.6", Support::Hazardous,
         [](const Question& q) {
-          return q.grouped() && !q.own() && q.fp32_blocks() && q.older_than(kFirstBlockHopper);
+          return q.cublaslt_grouped() && q.fp32_blocks() && q.older_than(kFirstBlockHopper);
         },
         "Transformer Engine requires cuBLASLt 13.6 or later for FP8 block scaling in the grouped "
         "matmul and {loaded} is loaded. 13.5.1.27 was measured to be correct with one workspace "
@@ -178,7 +180,7 @@ constexpr std::array kRows = {
         "FP8 block scaling, shared, per layout or per call, graph replay, cuBLASLt before 13.6.1",
         Support::Hazardous,
         [](const Question& q) {
-          return q.grouped() && !q.own() && q.sharing() >= 2 && q.fp32_blocks() && q.graph() &&
+          return q.cublaslt_grouped() && q.sharing() >= 2 && q.fp32_blocks() && q.graph() &&
                  q.device.cublaslt_version != 0 && q.older_than(kFirstSafeSharedWorkspace);
         },
         "Products of one captured graph that share a workspace can be wrong from replay 2 on, or "

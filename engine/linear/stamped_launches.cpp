@@ -78,7 +78,7 @@ class Stamping {
       ENGINE_TRY(copy_to_host(std::span(stamps), buffer.data(), stream_));
       if (turn >= 0) launches.push_back(tiles_of(stamps));
     }
-    add_experts(work.stage, launches);
+    add_experts(work, launches);
     // Of an even number the longer one in the middle: no launch lies between the two.
     const auto middle = launches.begin() + kStampedLaunches / 2;
     std::ranges::nth_element(launches, middle, {}, duration_of);
@@ -92,7 +92,7 @@ class Stamping {
   StampedLaunches take() { return std::move(stamped_); }
 
  private:
-  void add_experts(Stage stage, const std::vector<std::vector<LaunchTile>>& launches) {
+  void add_experts(const WorkTag& work, const std::vector<std::vector<LaunchTile>>& launches) {
     std::vector<std::vector<double>> durations(groups_);
     for (const std::vector<LaunchTile>& tiles : launches) {
       std::vector<TileSpan> spans(groups_);
@@ -105,7 +105,8 @@ class Stamping {
       if (durations[group].empty()) continue;  // no tiles
       ExpertTiming& timing = stamped_.experts.emplace_back();
       timing.method = ExpertMethod::Stamps;
-      timing.stage = stage;
+      timing.stage = work.stage;
+      timing.writes = work.writes;
       timing.expert = static_cast<int>(group);
       summarize_into(timing, std::move(durations[group]));
     }

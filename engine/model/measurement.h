@@ -110,6 +110,8 @@ struct ExpertTiming {
   double median_ns = 0.0;
   double p5_ns = 0.0;
   double p95_ns = 0.0;
+  /// With the stage, the operation: of stamps. Recordings from before do not have it.
+  WrittenValue writes = WrittenValue::Unknown;
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&ExpertTiming::method>(),
@@ -118,7 +120,8 @@ struct ExpertTiming {
                       engine::field<&ExpertTiming::samples>(kCount),
                       engine::field<&ExpertTiming::median_ns>(),
                       engine::field<&ExpertTiming::p5_ns>(),
-                      engine::field<&ExpertTiming::p95_ns>()};
+                      engine::field<&ExpertTiming::p95_ns>(),
+                      engine::field<&ExpertTiming::writes>()};
   }
 };
 

@@ -66,7 +66,7 @@ class RunWriter {
     document_.table(error_sources_table(result_));
     expert_charts();
     document_.table(experts_table(run_));
-    document_.table(expert_spread_table(result_.measurements));
+    document_.table(expert_spread_table(result_));
     document_.table(tiled_launches_table(result_));
     document_.table(stages_table(run_));
     if (result_.measurements.ceilings.products > 0) document_.table(roofline_table(run_));

@@ -43,6 +43,7 @@ Table expert_times_table(const RecordedRun& run) {
   std::vector<Column> columns = {for_files("stage"), for_files("expert", Measure::Count),
                                  for_files("method")};
   add_time_columns(columns);
+  columns.push_back(for_files("operation"));
   return {
       .name = "expert_times", .columns = std::move(columns), .rows = [&run](const RowSink& sink) {
         for (std::size_t stage = 0; stage < engine::kStageNames.size(); ++stage) {
@@ -51,13 +52,16 @@ Table expert_times_table(const RecordedRun& run) {
             Row row{.cells = cells_of(engine::kStageNames[stage], expert.expert,
                                       engine::name_of(engine::ExpertMethod::Trace))};
             add_time_cells(row.cells, expert.time);
+            row.cells.push_back(Cell());
             sink(row);
           }
         }
         for (const engine::ExpertTiming& timing : run.result.measurements.experts) {
           sink({.cells = cells_of(engine::stage_name(timing.stage), timing.expert,
                                   engine::name_of(timing.method), timing.samples, timing.median_ns,
-                                  timing.p5_ns, timing.p95_ns, Cell(), Cell(), Cell())});
+                                  timing.p5_ns, timing.p95_ns, Cell(), Cell(), Cell(),
+                                  engine::operation_name(run.result.effective.step, timing.stage,
+                                                         timing.writes))});
         }
       }};
 }

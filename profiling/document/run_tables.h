@@ -64,8 +64,8 @@ Table recorded_steps_table(const engine::RecordedRouting& recorded,
                            std::vector<std::size_t> indices, std::size_t slowest = 0);
 /// All of them, in the order of the file.
 Table recorded_steps_table(const engine::RecordedRouting& recorded);
-/// Per stage and method the spread over the experts.
-Table expert_spread_table(const engine::Measurements& measured);
+/// Per operation and method the spread over the experts.
+Table expert_spread_table(const engine::RunResult& result);
 /// "fprop up": by its stage alone where it is not known what it writes.
 std::string launch_name(const engine::RunResult& result, const engine::TiledLaunch& launch);
 /// The launches whose tiles left stamps, with the figures that their tiles show.

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "engine/program/operation_words.h"
@@ -189,31 +190,31 @@ Table step_graphs_table(const engine::RunResult& result) {
       }};
 }
 
-Table expert_spread_table(const engine::Measurements& measured) {
-  return {.name = "expert_spread",
-          .title = "Time of an expert:",
-          .columns = {for_people("stage"), for_people("by"), for_people("experts", Measure::Count),
-                      for_people("shortest", Measure::Time), for_people("median", Measure::Time),
-                      for_people("longest", Measure::Time)},
-          .rows = [&measured](const RowSink& sink) {
-            for (std::size_t method = 0; method < std::size(kMethods); ++method) {
-              for (std::size_t stage = 0; stage < engine::kStageNames.size(); ++stage) {
-                std::vector<double> medians;
-                for (const engine::ExpertTiming& timing : measured.experts) {
-                  if (static_cast<std::size_t>(timing.method) != method ||
-                      static_cast<std::size_t>(timing.stage) != stage) {
-                    continue;
-                  }
-                  medians.push_back(timing.median_ns);
-                }
-                const Distribution over = summarize(std::move(medians));
-                if (over.n == 0) continue;
-                sink({.cells = cells_of(engine::kStageNames[stage], kMethods[method], over.n,
-                                        over.minimum, over.median, over.maximum),
-                      .stage = static_cast<engine::Stage>(stage)});
-              }
-            }
-          }};
+Table expert_spread_table(const engine::RunResult& result) {
+  const engine::Measurements& measured = result.measurements;
+  return {
+      .name = "expert_spread",
+      .title = "Time of an expert:",
+      .columns = {for_people("stage"), for_people("by"), for_people("experts", Measure::Count),
+                  for_people("shortest", Measure::Time), for_people("median", Measure::Time),
+                  for_people("longest", Measure::Time)},
+      .rows = [&result, &measured](const RowSink& sink) {
+        using Operation = std::tuple<std::size_t, engine::Stage, engine::WrittenValue>;
+        std::map<Operation, std::vector<double>> medians;
+        for (const engine::ExpertTiming& timing : measured.experts) {
+          medians[{static_cast<std::size_t>(timing.method), timing.stage, timing.writes}].push_back(
+              timing.median_ns);
+        }
+        for (auto& [operation, times] : medians) {
+          const auto& [method, stage, writes] = operation;
+          const std::string name = engine::operation_name(result.effective.step, stage, writes);
+          const Distribution over = summarize(std::move(times));
+          sink(
+              {.cells = cells_of(name.empty() ? std::string(engine::stage_name(stage)) : name,
+                                 kMethods[method], over.n, over.minimum, over.median, over.maximum),
+               .stage = stage});
+        }
+      }};
 }
 
 double clock_adjusted_flop_per_s(const RecordedRun& run) {

@@ -102,7 +102,7 @@ class Attach(unittest.TestCase):
     def test_memory_shows_what_replays_carry_over(self):
         (finding,), _ = self.compared("flag-carried-over")
         self.assertEqual((finding["rule"], finding["confidence"]), ("carried-over", "possible"))
-        self.assertIn("Replays 2 to 6 of graph 1", finding["title"])
+        self.assertIn("Replays 2 to 9, 17 and 33 of graph 1", finding["title"])
         self.assertIn("2 allocations", " ".join(finding["evidence"]))
 
     def test_healthy_programs_are_clean_when_their_memory_is_compared(self):

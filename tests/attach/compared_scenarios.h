@@ -135,7 +135,7 @@ inline void counter_carried_over(Program& program, bool reset) {
     program.launch_kernel("count", counter);
     program.launch_kernel("add", program.y, program.x, counter);
   }));
-  for (int i = 0; i < 6; ++i) program.launch(exec);
+  for (int i = 0; i < 40; ++i) program.launch(exec);
 }
 inline void flag_carried_over(Program& program) { counter_carried_over(program, false); }
 inline void flag_reset(Program& program) { counter_carried_over(program, true); }

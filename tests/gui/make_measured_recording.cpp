@@ -1,8 +1,14 @@
 // Writes a recording of one run that measured everything: experts by records, stamps and isolation,
-// clock and power, ceilings, the observer. For the window tests; its numbers are chosen, not
-// measured.
+// clock and power, ceilings, the observer. With "tiles", launches of a layer of 64 experts tile by
+// tile instead. For the window tests; its numbers are chosen, not measured.
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <random>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "profiling/session/session_file.h"
 
@@ -162,17 +168,80 @@ RecordedRun measured_run() {
   return run;
 }
 
+constexpr int kMultiprocessors = 132;
+
+/// Tiles dealt one by one to whichever multiprocessor is free first. Expert 3 has twice the tiles
+/// of another; those of every `short_experts`-th expert take a tenth of the time.
+engine::TiledLaunch launch_of_tiles(Stage stage, engine::StepTensor writes, int experts, int tiles,
+                                    std::int64_t tile_ns, int short_experts) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<std::int64_t> jitter(-tile_ns / 8, tile_ns / 8);
+  std::vector<std::int64_t> free_ns(kMultiprocessors);
+  for (std::int64_t& at : free_ns) at = 1'000'000 + jitter(random);
+  std::vector<engine::LaunchTile> all;
+  for (int tile = 0; tile < tiles; ++tile) {
+    const int part = tile * (experts + 1) / tiles;  // of equal parts, of which expert 3 has two
+    const auto sm = std::ranges::min_element(free_ns) - free_ns.begin();
+    std::int64_t& at = free_ns[static_cast<std::size_t>(sm)];
+    const int expert = part > 3 ? part - 1 : part;
+    const std::int64_t length = tile_ns + jitter(random);
+    const std::int64_t end =
+        at + (expert % short_experts == short_experts - 1 ? length / 10 : length);
+    all.push_back({.begin_ns = at,
+                   .end_ns = end,
+                   .multiprocessor = static_cast<int>(sm),
+                   .expert = expert,
+                   .tile = tile});
+    at = end;
+  }
+  engine::TiledLaunch launch =
+      engine::tiled_launch(stage, engine::written(writes), kMultiprocessors, std::move(all));
+  launch.launches = 16;
+  return launch;
+}
+
+RecordedRun tiled_run() {
+  RecordedRun run = measured_run();
+  constexpr int kMany = 64;
+  engine::RunResult& result = run.result;
+  result.effective.step = run.request.step = engine::StepKind::ExpertLayer;
+  result.effective.shape.num_experts = run.request.shape.num_experts = kMany;
+  result.effective.backend = run.request.backend = engine::GemmBackend::Expertscope;
+  result.splits.assign(kMany, 256);
+  result.splits[3] = 512;
+  result.experts.resize(kMany);
+  for (std::size_t e = 0; e < kMany; ++e) result.experts[e].rows = result.splits[e];
+  for (const engine::StepTensor writes : {engine::StepTensor::H, engine::StepTensor::Y}) {
+    for (int expert = 0; expert < kMany; ++expert) {
+      const double time_ns = expert == 3 ? 80'000.0 : 40'000.0;
+      result.measurements.experts.push_back({.method = engine::ExpertMethod::Stamps,
+                                             .stage = Stage::Fprop,
+                                             .expert = expert,
+                                             .samples = 16,
+                                             .median_ns = time_ns,
+                                             .p5_ns = time_ns - 900.0,
+                                             .p95_ns = time_ns + 900.0,
+                                             .writes = engine::written(writes)});
+    }
+  }
+  result.measurements.tiled_launches = {
+      launch_of_tiles(Stage::Fprop, engine::StepTensor::H, kMany, 4000, 20'000, kMany + 1),
+      launch_of_tiles(Stage::Wgrad, engine::StepTensor::DWUp, kMany, 40'000, 3'000, 8)};
+  return run;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: make_measured_recording FILE\n");
+  const bool tiles = argc == 3 && argv[2] == std::string_view("tiles");
+  if (argc != 2 && !tiles) {
+    std::fprintf(stderr, "usage: make_measured_recording FILE [tiles]\n");
     return 2;
   }
   auto writer = SessionWriter::create(argv[1]);
   engine::Status status;
   if (writer.ok()) {
-    status = writer.value()->append(measured_run());
+    status = writer.value()->append(tiles ? tiled_run() : measured_run());
   } else {
     status = writer.error();
   }

@@ -125,6 +125,10 @@ TEST(Derive, ARunWithFewRecordsMayStillBeLarge) {
   EXPECT_TRUE(large([](auto& run) { run.result.iterations.resize(kMany); }));
   EXPECT_TRUE(large([](auto& run) { run.result.measurements.experts.resize(kMany); }));
   EXPECT_TRUE(large([](auto& run) { run.power.samples.resize(kMany); }));
+  EXPECT_TRUE(large([](auto& run) {
+    run.result.measurements.tiled_launches.resize(1);
+    run.result.measurements.tiled_launches[0].kept.resize(kMany);
+  }));
   EXPECT_TRUE(large([](auto& run) { run.activity.nodes.resize(kMany); }));
   EXPECT_TRUE(large([](auto& run) { run.activity.host_events.resize(kMany); }));
   EXPECT_TRUE(large([](auto& run) { run.activity.memory_events.resize(kMany); }));

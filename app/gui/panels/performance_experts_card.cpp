@@ -10,6 +10,7 @@
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/counted.h"
+#include "engine/program/operation_words.h"
 #include "profiling/document/columns.h"
 
 namespace app {
@@ -54,9 +55,10 @@ std::string how_measured(engine::ExpertMethod method, const engine::RunResult& r
              result.activity_method +
              ". A launch that serves all experts is not attributed to any of them.";
     case engine::ExpertMethod::Stamps:
-      return "From the start of an expert's first tile to the end of its last in one quantize "
+      return "From the start of an expert's first tile to the end of its last in one "
              "launch for all experts, by the device's global timer, which every tile of the kernel "
-             "records. Tiles of other experts run concurrently, so the times add up to more "
+             "records, in launches apart from the timed ones. Tiles of other experts run "
+             "concurrently, so the times add up to more "
              "than the launch.";
     case engine::ExpertMethod::Isolated:
       break;
@@ -71,6 +73,11 @@ std::string how_measured(engine::ExpertMethod method, const engine::RunResult& r
 std::string source_name(const PerformanceModel::ExpertSource& source, engine::StepKind step) {
   const std::string stage(engine::stage_name(source.stage));
   if (source.method == engine::ExpertMethod::Trace) return stage;
+  // The quantize kernel of X writes copies that its name would list.
+  const std::string operation = source.stage == engine::Stage::Quantize
+                                    ? std::string()
+                                    : engine::operation_name(step, source.stage, source.writes);
+  if (!operation.empty()) return operation + ", " + method_name(source.method);
   const std::string operand =
       source.stage == engine::Stage::Quantize
           ? fmt::format(" {}", engine::tensor_symbol(step, engine::StepTensor::X))
@@ -129,7 +136,7 @@ EmptyState PerformancePanel::no_experts(const PanelContext& context) const {
       "One launch, all experts",
       "The grouped kernel computes every expert in one launch, so no record belongs to a single "
       "expert, and a share by FLOP would be a guess. Each expert can be launched alone, and the "
-      "tiles of the quantize kernel can record when they ran."};
+      "tiles of the quantize kernel and of our own products can record when they ran."};
   if (context.view.from_file) {
     one_launch.sentence += " This recording has neither.";
     return one_launch;
@@ -139,7 +146,6 @@ EmptyState PerformancePanel::no_experts(const PanelContext& context) const {
   one_launch.act = [&context] {
     engine::RunRequest request = context.view.requested;
     request.measure.isolated = true;
-    // Only quantize kernels leave stamps.
     request.measure.stamps = engine::inapplicable_reason("measure.stamps", request).empty();
     context.commands.push_back(EditRequest{.request = request, .run = true});
   };

@@ -135,9 +135,9 @@ std::size_t PerformanceModel::source_count() const {
 
 PerformanceModel::ExpertSource PerformanceModel::source(std::size_t index) const {
   const std::vector<engine::Stage>& stages = picture().expert_stages;
-  if (index < stages.size()) return {engine::ExpertMethod::Trace, stages[index]};
+  if (index < stages.size()) return {.method = engine::ExpertMethod::Trace, .stage = stages[index]};
   const MeasuredExperts& measured = picture().measured_experts[index - stages.size()];
-  return {measured.method, measured.stage};
+  return {measured.method, measured.stage, measured.writes};
 }
 
 void PerformanceModel::lay_out(const Theme& theme) {
@@ -179,7 +179,11 @@ void PerformanceModel::compare_methods() {
   agreements_.clear();
   const ExpertSource mine = source(source_index_);
   for (std::size_t other = 0; other < source_count(); ++other) {
-    if (other == source_index_ || source(other).stage != mine.stage) continue;
+    // Another operation of the stage by the same method is no other measurement of it.
+    if (other == source_index_ || source(other).stage != mine.stage ||
+        source(other).method == mine.method) {
+      continue;
+    }
     std::map<int, double> medians;
     for (const profiling::ExpertTime& expert : experts_of(other)) {
       medians[expert.expert] = expert.time.median;

@@ -69,6 +69,7 @@ class PerformanceModel {
   struct ExpertSource {
     engine::ExpertMethod method = engine::ExpertMethod::Trace;
     engine::Stage stage = engine::Stage::Fprop;
+    engine::WrittenValue writes = engine::WrittenValue::Unknown;
     bool operator==(const ExpertSource&) const = default;
   };
   std::size_t source_count() const;

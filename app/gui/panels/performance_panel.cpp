@@ -17,6 +17,14 @@ namespace {
 /// With more rows than this in the timeline, each gets less than a line of text.
 constexpr std::size_t kMostReadable = 10;
 
+// Sizes that the user chose belong to a plan: with cards of recorded steps, with that of launches.
+constexpr const char* kStackedPlans[2][2] = {
+    {"performance.stacked", "performance.stacked_launches"},
+    {"performance.stacked_steps", "performance.stacked_steps_launches"}};
+constexpr const char* kWidePlans[2][2] = {
+    {"performance.cards", "performance.cards_launches"},
+    {"performance.cards_steps", "performance.cards_steps_launches"}};
+
 constexpr float kWorkWidth = 190;  // of the choice between kernels and operations
 
 /// The time after which a replay of this run would have counted as stalled.
@@ -243,6 +251,7 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
     return [this, &context, make](const Area&) { return (this->*make)(context); };
   };
   has_steps_ = steps_.follow(context, model_.run(), model_.generation());
+  has_launches_ = !model_.run().result.measurements.tiled_launches.empty();
   std::vector<CardBoard::MakeCard> cards = {
       [&](const Area& room) { return timeline_card(context, room); }};
   if (has_steps_) {
@@ -250,6 +259,7 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
                                [&](const Area&) { return steps_.table(); },
                                [&](const Area&) { return steps_.step(context); }});
   }
+  if (has_launches_) cards.push_back(card(&PerformancePanel::launch_card));
   cards.insert(cards.end(),
                {[&](const Area& room) { return experts_card(context, room); },
                 card(shows_operations_ ? &PerformancePanel::operations_card
@@ -278,9 +288,9 @@ float PerformancePanel::timeline_height(const Theme& theme, float lane, std::siz
 CardPlan PerformancePanel::stacked_plan(const Theme& theme) const {
   const float row = theme.px(200);
   const float timeline = std::max(row, timeline_height(theme, 15, kMostReadable));
-  CardPlan plan{.id = has_steps_ ? "performance.stacked_steps" : "performance.stacked",
-                .parts = {{timeline, timeline}}};
+  CardPlan plan{.id = kStackedPlans[has_steps_][has_launches_], .parts = {{timeline, timeline}}};
   if (has_steps_) plan.parts.insert(plan.parts.end(), 3, {row, row});
+  if (has_launches_) plan.parts.push_back({1.5F * row, 1.5F * row});
   plan.parts.push_back({1.1F * row, 1.1F * row});
   plan.parts.insert(plan.parts.end(), 4, {row, row});
   return plan;
@@ -292,13 +302,15 @@ CardPlan PerformancePanel::wide_plan(const Theme& theme, float height) const {
   const float wanted = std::clamp(timeline_height(theme, 26, SIZE_MAX), 0.26F * room, 0.42F * room);
   const float rest = room - wanted;
   const float width = theme.px(140);
-  CardPlan plan{.id = has_steps_ ? "performance.cards_steps" : "performance.cards",
+  CardPlan plan{.id = kWidePlans[has_steps_][has_launches_],
                 .parts = {{.share = wanted, .least = timeline_height(theme, 15, kMostReadable)}}};
   if (has_steps_) {
     plan.parts.push_back({.share = 0.5F * rest,
                           .least = theme.px(170),
                           .parts = {{0.42F, width}, {0.30F, width}, {0.28F, width}}});
   }
+  // High enough for all SMs of today's devices.
+  if (has_launches_) plan.parts.push_back({.share = 0.7F * rest, .least = theme.px(280)});
   plan.parts.push_back(
       {.share = 0.55F * rest, .least = theme.px(160), .parts = {{0.42F, width}, {0.58F, width}}});
   plan.parts.push_back({.share = 0.45F * rest,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
@@ -14,6 +15,7 @@
 #include "app/gui/panels/time_notes.h"
 #include "app/gui/panels/timeline_details.h"
 #include "app/gui/panels/timeline_find.h"
+#include "app/gui/plot/launch_plot.h"
 
 namespace app {
 
@@ -83,6 +85,13 @@ class PerformancePanel : public PagePanel {
   void draw_expert_read_out(const PanelContext& context, int expert) const;
   /// Moves the timeline's view to the record, and shows a lane that has it.
   void bring_into_view(std::uint32_t record, bool legible);
+  // performance_launch_card.cpp; only if the run has launches whose tiles left stamps
+  static constexpr float kLaunchChoice = 210;
+  CardSpec launch_card(const PanelContext& context);
+  void draw_launch(const PanelContext& context, const Area& room);
+  std::string launch_value(int selected) const;
+  /// The chosen launch if this run has it, else the longest.
+  std::size_t launch_index() const;
   // performance_power_strip.cpp
   float power_strip_height(const Theme& theme) const;
   /// Width of the clock's axis, right of the strip and so of the timeline; 0 = no axis.
@@ -121,6 +130,10 @@ class PerformancePanel : public PagePanel {
   plot::PlotView iteration_view_;
   plot::PlotView row_view_;
   plot::PlotView roofline_view_;
+  bool has_launches_ = false;
+  std::optional<std::pair<engine::Stage, engine::WrittenValue>> launch_;  // kept from run to run
+  plot::LaunchPlotState launch_plot_;
+  int launch_every_ = 1;  // multiprocessors from one row of its picture to the next
   plot::TableState table_;
   plot::TableState operations_table_;
   bool shows_operations_ = false;

@@ -30,15 +30,17 @@ std::array<bool, engine::kStageNames.size()> stages_with_experts(
   return named;
 }
 
-/// By method and stage, in the order in which they were measured.
+/// By method and operation, in the order in which they were measured.
 std::vector<MeasuredExperts> measured_experts(const engine::Measurements& measurements) {
   std::vector<MeasuredExperts> all;
   for (const engine::ExpertTiming& timing : measurements.experts) {
     auto found = std::ranges::find_if(all, [&](const MeasuredExperts& one) {
-      return one.method == timing.method && one.stage == timing.stage;
+      return one.method == timing.method && one.stage == timing.stage &&
+             one.writes == timing.writes;
     });
     if (found == all.end()) {
-      all.push_back({.method = timing.method, .stage = timing.stage, .times = {}});
+      all.push_back(
+          {.method = timing.method, .stage = timing.stage, .writes = timing.writes, .times = {}});
       found = all.end() - 1;
     }
     constexpr double kNotKept = std::numeric_limits<double>::quiet_NaN();
@@ -70,6 +72,9 @@ DerivationSize derivation_size(const profiling::RecordedRun& run) {
                                  activity.memory_events.size() + activity.nodes.size() +
                                  run.power.samples.size() + result.iterations.size() +
                                  result.measurements.experts.size() + result.replay_checks.size()};
+  for (const engine::TiledLaunch& launch : result.measurements.tiled_launches) {
+    size.visited += launch.kept.size();
+  }
   // The cells are counted record by record, which a large run is not worth.
   if (size.visited > kVisitedAtOnce) return size;
   size.cells = profiling::matrix_cells(activity) + strip_cells(result.replay_checks);
@@ -91,6 +96,9 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
     }
   }
   picture->measured_experts = measured_experts(run->result.measurements);
+  for (const engine::TiledLaunch& launch : run->result.measurements.tiled_launches) {
+    picture->launches.push_back(plot::launch_rows(launch));
+  }
   picture->roofline = profiling::roofline_points(run->result, run->activity);
   picture->unplaced = profiling::unknown_work(run->result, engine::Stage::Quantize);
   picture->operations = profiling::explained_step(run->result);

@@ -13,6 +13,7 @@
 #include "app/gui/panels/iterations_card.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/timeline_plot.h"
+#include "app/plot/launch_tiles.h"
 #include "profiling/power/power_refreshes.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/replay_sums.h"
@@ -23,8 +24,9 @@ namespace app {
 
 /// How much a run's derivations work through.
 struct DerivationSize {
-  std::size_t visited = 0;  // records, events, readings, iterations, nodes, timings and checks
-  std::size_t cells = 0;    // of the node matrix and the strip of checks
+  std::size_t visited =
+      0;                  // records, events, readings, iterations, nodes, timings, tiles and checks
+  std::size_t cells = 0;  // of the node matrix and the strip of checks
 };
 DerivationSize derivation_size(const profiling::RecordedRun& run);
 
@@ -62,6 +64,7 @@ class WorkPulse {
 struct MeasuredExperts {
   engine::ExpertMethod method = engine::ExpertMethod::Isolated;
   engine::Stage stage = engine::Stage::Fprop;
+  engine::WrittenValue writes = engine::WrittenValue::Unknown;
   std::vector<profiling::ExpertTime> times;
 };
 
@@ -77,6 +80,7 @@ struct RunPicture {
   std::vector<engine::Stage> expert_stages;  // the stages whose timed records name an expert
   bool names_experts = false;                // some record does, timed or not
   std::vector<MeasuredExperts> measured_experts;
+  std::vector<plot::LaunchRows> launches;  // of Measurements::tiled_launches
   std::vector<profiling::RooflinePoint> roofline;
   std::string unplaced;  // why its quantization is not on it; empty = it is, or there is none
   std::vector<engine::ExplainedOperation>

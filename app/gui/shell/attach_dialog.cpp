@@ -204,8 +204,8 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                                  "memory; cuda-gdb reads in it which one hangs. The dump ends "
                                  "the kernels, so the program's calls fail afterwards"});
   controls::checkbox(context, "attach.compare_memory", "Compare memory", compare_memory_,
-                     {.tooltip = "Hashes the device's memory before and after the first 8 replays "
-                                 "of each graph, and those at a power of two: finds inputs that "
+                     {.tooltip = "Hashes the device's memory before and after the first 9 replays "
+                                 "of each graph, and later ever fewer: finds inputs that "
                                  "nobody refreshes and what replays carry over. Launches of these "
                                  "replays wait, so faults of timing may hide"});
   const std::string why = mistake();

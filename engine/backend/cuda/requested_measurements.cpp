@@ -38,7 +38,7 @@ Status not_measured(const char* field, const Error& error, RunResult& result) {
   return {};
 }
 
-/// Of a layer, experts are timed in the first part; both parts' products are there tile by tile.
+/// Of a layer the products of both parts.
 Status add_stamped(const BuiltStep& built, cudaStream_t stream, RunResult& result) {
   const int multiprocessors = result.device.multiprocessors;
   Result<StampedLaunches> first = stamp_launches(first_part(built), multiprocessors, stream);
@@ -48,6 +48,7 @@ Status add_stamped(const BuiltStep& built, cudaStream_t stream, RunResult& resul
   launches = std::move(first.value().launches);
   if (built.layer == nullptr) return {};
   ENGINE_ASSIGN(StampedLaunches down, stamp_products(built.layer->down(), multiprocessors, stream));
+  add_times(down.experts, result);
   launches.insert(launches.end(), std::make_move_iterator(down.launches.begin()),
                   std::make_move_iterator(down.launches.end()));
   return {};

@@ -24,9 +24,11 @@ constinit std::uint64_t g_hash_context = 0;  // in which the kernel is
 constinit std::uint32_t g_comparisons = 0;
 
 /// The first ones, in which a program is prepared, and later ever fewer: a fault that needs many
-/// replays is still seen.
+/// replays is still seen. Two in a row, since what changes between them is then known to be the
+/// program's and not earlier replays'.
 bool is_chosen(std::uint64_t replay) {
-  return replay != 0 && (replay <= 8 || (replay & (replay - 1)) == 0);
+  const auto is_power = [](std::uint64_t n) { return n != 0 && (n & (n - 1)) == 0; };
+  return replay != 0 && (replay <= 9 || is_power(replay) || is_power(replay - 1));
 }
 
 // What a piece held when it was hashed last. Open addressing; an address of 0 is an empty place.
@@ -102,14 +104,14 @@ Refusal hash_before(OnStream on) {
   });
 }
 
-/// Pieces that changed alike and follow one another, as one range.
+/// Pieces of one allocation or tensor that changed alike and follow one another, as one range.
 class RangeList {
  public:
   explicit RangeList(std::size_t most)
       : ranges_(most), most_(ranges_.data() == nullptr ? 0 : most) {}
 
   void add(const Piece& piece, std::uint32_t changed) {
-    if (count_ > 0) {
+    if (count_ > 0 && !begins_memory(static_cast<std::size_t>(&piece - g_hash.pieces()))) {
       ChangedRange& last = ranges_[count_ - 1];
       if (last.changed == changed && last.address + last.bytes == piece.address) {
         last.bytes += piece.bytes;
@@ -193,10 +195,12 @@ ComparedReplay::ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStrea
 
 ComparedReplay::~ComparedReplay() {
   if (!compares_) return;
-  const RelaxedCapture relaxed(graph_api());
-  Refusal refused = wait_until_idle(on_);
-  if (!refused) refused = hash_after(exec_, replay_, on_);
-  if (refused) stop(refused);
+  if (!refused_) {
+    const RelaxedCapture relaxed(graph_api());
+    Refusal refused = wait_until_idle(on_);
+    if (!refused) refused = hash_after(exec_, replay_, on_);
+    if (refused) stop(refused);
+  }
   g_comparing.clear(std::memory_order_release);
 }
 

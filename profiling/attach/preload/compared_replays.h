@@ -20,11 +20,18 @@ class ComparedReplay {
   ComparedReplay(const ComparedReplay&) = delete;
   ComparedReplay& operator=(const ComparedReplay&) = delete;
 
+  /// What the launch gave: one that was refused is no replay. Returns it.
+  CUresult launched(CUresult result) {
+    refused_ = result != CUDA_SUCCESS;
+    return result;
+  }
+
  private:
   std::uint64_t exec_;
   std::uint64_t replay_;
   OnStream on_;
   bool compares_ = false;
+  bool refused_ = false;
 };
 
 /// In a forked child.

@@ -240,15 +240,14 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const std::uint64_t replay = attach::launching(exec, stream);
   const attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
-  const attach::ComparedReplay compared(number(exec), replay, {.stream = stream});
-  return real<&cuGraphLaunch>(exec, stream);
+  attach::ComparedReplay compared(number(exec), replay, {.stream = stream});
+  return compared.launched(real<&cuGraphLaunch>(exec, stream));
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
   const std::uint64_t replay = attach::launching(exec, stream);
   const attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
-  const attach::ComparedReplay compared(number(exec), replay,
-                                        {.stream = stream, .per_thread = true});
-  return real<&cuGraphLaunch_ptsz>(exec, stream);
+  attach::ComparedReplay compared(number(exec), replay, {.stream = stream, .per_thread = true});
+  return compared.launched(real<&cuGraphLaunch_ptsz>(exec, stream));
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   attach::destroying(exec);

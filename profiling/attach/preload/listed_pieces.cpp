@@ -19,6 +19,7 @@ std::uint64_t piece_bytes(std::uint64_t allocation) {
 // change makes all pieces new.
 constinit unsigned g_larger_by = 0;
 constexpr unsigned kMostLarger = 12;
+constinit bool g_begins[kMostPieces]{};
 
 class PieceList {
  public:
@@ -31,6 +32,7 @@ class PieceList {
         return;
       }
       const std::uint64_t bytes = end - at < step ? end - at : step;
+      g_begins[listed_.pieces] = at == begin;
       pieces_[listed_.pieces++] = {.address = at, .bytes = bytes};
       listed_.bytes += bytes;
     }
@@ -83,5 +85,7 @@ Listed list_pieces(const MemoryStays& memory, std::uint64_t context, Piece* piec
     ++g_larger_by;
   }
 }
+
+bool begins_memory(std::size_t piece) { return g_begins[piece]; }
 
 }  // namespace attach

@@ -20,4 +20,7 @@ struct Listed {
 /// read. One thread at a time.
 Listed list_pieces(const MemoryStays& memory, std::uint64_t context, Piece* pieces);
 
+/// An allocation or a tensor, or what follows one, begins with this piece of the newest list.
+bool begins_memory(std::size_t piece);
+
 }  // namespace attach

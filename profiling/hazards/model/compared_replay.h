@@ -37,7 +37,7 @@ struct ComparedReplay {
                       engine::field<&ComparedReplay::changed>({.most = kMaxChangedMemory})};
   }
 };
-/// Of one graph: the first eight, and those at a power of two.
-inline constexpr std::size_t kMaxComparedReplays = 72;
+/// Of one graph: the first nine, and two from each power of two on.
+inline constexpr std::size_t kMaxComparedReplays = 128;
 
 }  // namespace profiling

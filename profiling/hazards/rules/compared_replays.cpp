@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "profiling/hazards/model/names.h"
@@ -16,6 +15,8 @@ namespace {
 using engine::Allocation;
 
 constexpr std::size_t kRepeated = 3;  // replays that must agree before anything is said
+
+using Compared = std::vector<const ComparedReplay*>;  // ascending
 
 bool overlaps(const ChangedMemory& changed, const Allocation& memory) {
   return changed.address < memory.address + memory.bytes &&
@@ -62,16 +63,19 @@ class ComparedGraph {
     });
   }
 
-  /// The last kRepeated comparisons or more, up to the newest, for which `holds`; empty = fewer.
-  /// The first comparison of a graph has none before it to be compared with.
+  /// The newest kRepeated comparisons or more for which `holds`; empty = fewer. Only those of a
+  /// replay whose predecessor was compared too: what changed before others may be the work of
+  /// replays that were not.
   template <class Holds>
-  std::span<const ComparedReplay> newest(Holds holds) const {
-    const std::span<const ComparedReplay> all = context_.graph(graph_).compared;
-    std::size_t count = 0;
-    while (count + 1 < all.size() && !all[all.size() - 1 - count].partial &&
-           holds(all[all.size() - 1 - count]))
-      ++count;
-    return count < kRepeated ? std::span<const ComparedReplay>() : all.last(count);
+  Compared newest(Holds holds) const {
+    const std::vector<ComparedReplay>& all = context_.graph(graph_).compared;
+    Compared found;
+    for (std::size_t i = all.size(); i-- > 1;) {
+      if (all[i - 1].replay + 1 != all[i].replay) continue;
+      if (all[i].partial || !holds(all[i])) break;
+      found.insert(found.begin(), &all[i]);
+    }
+    return found.size() < kRepeated ? Compared() : found;
   }
 
   const std::vector<int>& reached() const { return reached_; }
@@ -83,8 +87,21 @@ class ComparedGraph {
   std::vector<int> reached_;
 };
 
-std::string replays_text(std::span<const ComparedReplay> replays) {
-  return fmt::format("replays {} to {}", replays.front().replay, replays.back().replay);
+/// "replays 2 to 9, 17 and 33".
+std::string replays_text(const Compared& replays) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < replays.size();) {
+    std::size_t last = i;
+    while (last + 1 < replays.size() && replays[last + 1]->replay == replays[last]->replay + 1)
+      ++last;
+    parts.push_back(last == i ? fmt::format("{}", replays[i]->replay)
+                              : fmt::format("{} to {}", replays[i]->replay, replays[last]->replay));
+    i = last + 1;
+  }
+  std::string text = "replays " + parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    text += (i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return text;
 }
 
 /// The smallest living memory that holds the change's beginning; null = it is not known.
@@ -111,22 +128,22 @@ std::vector<NodeRef> nodes_holding(const RuleContext& context, int graph, int al
   return nodes;
 }
 
-std::string measured_text(std::span<const ComparedReplay> replays) {
+std::string measured_text(const Compared& replays) {
   return fmt::format("Before and after {} all of the device's memory, {}, was hashed.",
-                     replays_text(replays), size_text(replays.back().hashed_bytes));
+                     replays_text(replays), size_text(replays.back()->hashed_bytes));
 }
 
 /// What the program writes before each of these replays and no graph reads.
 const Allocation* written_elsewhere(const RuleContext& context,
                                     const std::vector<ComparedGraph>& graphs,
-                                    std::span<const ComparedReplay> replays,
-                                    const Allocation*& input, const ComparedGraph& graph) {
-  for (const ChangedMemory& changed : replays.back().changed) {
+                                    const Compared& replays, const Allocation*& input,
+                                    const ComparedGraph& graph) {
+  for (const ChangedMemory& changed : replays.back()->changed) {
     if (!changed.by_program || reached_by_any(graphs, changed)) continue;
     const Allocation* written = memory_at(context, changed);
     if (written == nullptr || !is_subjects_device_memory(*written)) continue;
-    const bool each_time = std::ranges::all_of(replays, [&](const ComparedReplay& replay) {
-      return std::ranges::any_of(replay.changed, [&](const ChangedMemory& other) {
+    const bool each_time = std::ranges::all_of(replays, [&](const ComparedReplay* replay) {
+      return std::ranges::any_of(replay->changed, [&](const ChangedMemory& other) {
         return other.by_program && overlaps(other, *written);
       });
     });
@@ -145,7 +162,7 @@ const Allocation* written_elsewhere(const RuleContext& context,
 
 void find_stale_input(const RuleContext& context, const std::vector<ComparedGraph>& graphs,
                       const ComparedGraph& graph, std::vector<Finding>& findings) {
-  const std::span<const ComparedReplay> replays = graph.newest([&](const ComparedReplay& replay) {
+  const Compared replays = graph.newest([&](const ComparedReplay& replay) {
     return !graph.inputs_changed(replay) && !ComparedGraph::wrote(replay);
   });
   if (replays.empty()) return;
@@ -183,13 +200,13 @@ void find_stale_input(const RuleContext& context, const std::vector<ComparedGrap
 
 void find_carried_over(const RuleContext& context, const ComparedGraph& graph,
                        std::vector<Finding>& findings) {
-  const std::span<const ComparedReplay> replays = graph.newest([&](const ComparedReplay& replay) {
+  const Compared replays = graph.newest([&](const ComparedReplay& replay) {
     return !graph.inputs_changed(replay) && ComparedGraph::wrote(replay);
   });
   if (replays.empty()) return;
   std::vector<const Allocation*> written;
   std::uint64_t bytes = 0;
-  for (const ChangedMemory& changed : replays.back().changed) {
+  for (const ChangedMemory& changed : replays.back()->changed) {
     if (!changed.by_replay) continue;
     bytes += changed.bytes;
     const Allocation* memory = memory_at(context, changed);
@@ -224,7 +241,7 @@ void find_carried_over(const RuleContext& context, const ComparedGraph& graph,
     names += (i == 0 ? "" : ", ") + text(*written[i]);
   finding.evidence.push_back(
       fmt::format("Replay {} changed {} in {} allocations, the smallest first: {}.",
-                  replays.back().replay, size_text(bytes), written.size(), names));
+                  replays.back()->replay, size_text(bytes), written.size(), names));
   finding.evidence.push_back(
       "Possible, not certain: weights, moments and step numbers of a captured optimizer are meant "
       "to "

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/backend/backend.h"
+#include "engine/program/operation_words.h"
 #include "profiling/cupti/cupti_collector.h"
 
 namespace engine {
@@ -124,6 +125,11 @@ TEST_F(MeasurementsTest, ALayerOfOurOwnProductsHasALaunchOfTilesForEachOfThem) {
     EXPECT_EQ(launch.multiprocessors, result.value().device.multiprocessors);
     EXPECT_GT(launch.tiles, 0);
   }
+  std::map<std::string, int> experts;
+  for (const ExpertTiming& timing : result.value().measurements.experts) {
+    ++experts[operation_name(StepKind::ExpertLayer, timing.stage, timing.writes)];
+  }
+  for (const char* product : {"fprop up", "fprop down"}) EXPECT_GT(experts[product], 0) << product;
   EXPECT_EQ(launches,
             (std::map<Stage, int>{
                 {Stage::Quantize, 1}, {Stage::Fprop, 2}, {Stage::Dgrad, 2}, {Stage::Wgrad, 2}}));

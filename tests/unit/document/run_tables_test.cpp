@@ -65,7 +65,7 @@ TEST(RunTables, EveryRowHasACellPerColumn) {
     expect_sound(table);
     EXPECT_TRUE(names.insert(table.name).second) << table.name;
   }
-  expect_sound(expert_spread_table(run.result.measurements));
+  expect_sound(expert_spread_table(run.result));
   expect_sound(tiled_launches_table(run.result));
   expect_sound(roofline_table(run));
   expect_sound(operations_table(run.result.effective, explained_step(run.result)));

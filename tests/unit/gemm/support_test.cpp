@@ -74,6 +74,11 @@ TEST(RecipeSupport, OwnProductsHaveNeitherCublasLtsLimitsNorItsWorkspace) {
   };
   EXPECT_EQ(of(GemmBackend::CublasLtGrouped), Support::Refused);
   EXPECT_EQ(of(GemmBackend::Expertscope), Support::Supported);
+  // A library without the grouped matmul, as CUDA 13.0 brings it.
+  EXPECT_EQ(recipe_support(wide, GemmBackend::Expertscope, hopper(130100)).support,
+            Support::Supported);
+  EXPECT_EQ(recipe_support(wide, GemmBackend::CublasLtGrouped, hopper(130100)).support,
+            Support::Refused);
   RunRequest request;
   request.recipe = recipe(Scaling::Block);
   request.products.passes = StepPasses::ForwardBackward;

@@ -90,6 +90,25 @@ TEST(ComparedReplays, WhatIsNotCompleteSaysNothing) {
   EXPECT_TRUE(made.found().empty());
 }
 
+TEST(ComparedReplays, LongProgramsAreComparedInPairs) {
+  Compared made;
+  made.kernel("count", {made.allocate("counter", AllocationRole::Unknown, 4)});
+  const std::uint64_t counter = made.allocation("counter").address;
+  // Before the first of a pair, replays that were not compared have changed what they change.
+  const std::vector<ChangedMemory> first = {Compared::program(made.y), Compared::program(counter),
+                                            Compared::replay(made.y), Compared::replay(counter)};
+  const std::vector<ChangedMemory> second = {Compared::replay(made.y), Compared::replay(counter)};
+  made.replays(0, {});
+  for (const std::uint64_t power : {16, 32, 64}) {
+    made.graph().compared.push_back({.replay = power, .changed = first});
+    made.graph().compared.push_back({.replay = power + 1, .changed = second});
+  }
+  const std::vector<Finding> findings = made.found();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].rule, "carried-over");
+  EXPECT_THAT(findings[0].title, testing::StartsWith("Replays 17, 33 and 65 of "));
+}
+
 TEST(ComparedReplays, AStateThatResultsDependOn) {
   Compared made;
   made.kernel("count", {made.allocate("counter", AllocationRole::Unknown, 4)});
