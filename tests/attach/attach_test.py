@@ -92,6 +92,13 @@ class Attach(unittest.TestCase):
                 self.assertEqual(len(finding["nodes"]), 1)
                 self.assertIn("before and after 6 replays", err)
 
+    def test_memory_is_compared_tensor_by_tensor_and_however_much_there_is(self):
+        (finding,), _ = self.compared("tensor-not-refreshed")
+        self.assertRegex(finding["title"], r'writes "tensor \d+" \(cached, 512 bytes\), which no .* and not "tensor')
+        self.setUp()
+        (finding,), _ = self.compared("batches-in-much-memory")
+        self.assertIn("12803 MiB, was hashed", " ".join(finding["evidence"]))
+
     def test_memory_shows_what_replays_carry_over(self):
         (finding,), _ = self.compared("flag-carried-over")
         self.assertEqual((finding["rule"], finding["confidence"]), ("carried-over", "possible"))

@@ -407,6 +407,8 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"input-refreshed", input_refreshed},
     {"nothing-written", nothing_written},
     {"mapped-batches", mapped_batches},
+    {"batches-in-much-memory", batches_in_much_memory},
+    {"tensor-not-refreshed", tensor_not_refreshed},
     {"memory-of-others", memory_of_others},
     {"context-reset", context_reset},
     {"flag-carried-over", flag_carried_over},

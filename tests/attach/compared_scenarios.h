@@ -1,7 +1,7 @@
 // Scenarios of attached_subject.cpp whose mistake only memory shows, before and after replays.
 #pragma once
 
-#include "tests/attach/subject_program.h"
+#include "tests/attach/tensor_scenarios.h"
 
 /// y = scale(x) as a graph, launched once for each of several batches.
 struct Inference {
@@ -66,6 +66,28 @@ inline void mapped_batches(Program& program) {
   for (int i = 0; i < 6; ++i) {
     inference.copy_to(other);
     program.launch(inference.exec);
+  }
+}
+
+/// More than there are pieces of the smallest sizes.
+inline void batches_in_much_memory(Program& program) {
+  for (int i = 0; i < 200; ++i) {
+    CUdeviceptr much = 0;
+    check(program.cu.mem_alloc(&much, std::size_t{64} << 20), "cuMemAlloc");
+  }
+  input_not_refreshed(program);
+}
+
+/// Two small tensors that are neighbours: the graph reads one, the batches go to the other.
+inline void tensor_not_refreshed(Program& program) {
+  TensorCache cache(program, 512);
+  const CUdeviceptr input = cache.tensor(3);
+  const CUdeviceptr batch = cache.tensor(4);
+  CUgraphExec exec = reading(program, input);
+  for (int number = 1; number <= 6; ++number) {
+    check(program.cu.copy_async(batch, &number, sizeof number, program.stream),
+          "cuMemcpyHtoDAsync");
+    program.launch(exec);
   }
 }
 

@@ -16,7 +16,8 @@ constexpr std::int64_t kTensorBytes = 4096;
 /// PyTorch.
 class TensorCache {
  public:
-  explicit TensorCache(Program& program) : segment_(program.memory()) {
+  explicit TensorCache(Program& program, std::int64_t bytes = kTensorBytes)
+      : segment_(program.memory()), bytes_(bytes) {
     void* library = dlopen("libattached_allocator.so", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) fail(dlerror());
     find(library, report_, "report_block");
@@ -29,14 +30,12 @@ class TensorCache {
   TensorCache& operator=(const TensorCache&) = delete;
 
   CUdeviceptr segment() const { return segment_; }
-  CUdeviceptr place(int index) const {
-    return segment_ + static_cast<CUdeviceptr>(index * kTensorBytes);
-  }
+  CUdeviceptr place(int index) const { return segment_ + static_cast<CUdeviceptr>(index * bytes_); }
   CUdeviceptr tensor(int index, int type = kOnCuda) {
-    tell(index, kTensorBytes, type);
+    tell(index, bytes_, type);
     return place(index);
   }
-  void drop(int index, int type = kOnCuda) { tell(index, -kTensorBytes, type); }
+  void drop(int index, int type = kOnCuda) { tell(index, -bytes_, type); }
 
  private:
   template <class Function>
@@ -51,6 +50,7 @@ class TensorCache {
   }
 
   CUdeviceptr segment_;
+  std::int64_t bytes_;
   void (*report_)(std::uint64_t, std::int64_t, int) = nullptr;
   std::int64_t (*profiled_)() = nullptr;
   std::int64_t sum_ = 0;

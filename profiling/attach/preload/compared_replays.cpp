@@ -7,6 +7,7 @@
 #include "profiling/attach/preload/captures.h"
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/graph_api.h"
+#include "profiling/attach/preload/listed_pieces.h"
 #include "profiling/attach/preload/live_memory.h"
 #include "profiling/attach/preload/scratch.h"
 #include "profiling/attach/preload/spool_file.h"
@@ -21,7 +22,6 @@ constinit std::atomic_flag g_comparing = ATOMIC_FLAG_INIT;  // one thread at a t
 constinit MemoryHash g_hash{};
 constinit std::uint64_t g_hash_context = 0;  // in which the kernel is
 constinit std::uint32_t g_comparisons = 0;
-constinit bool g_allocation_begins[kMostPieces]{};  // with this piece
 
 /// The first ones, in which a program is prepared, and later ever fewer: a fault that needs many
 /// replays is still seen. Two in a row, since what changes between them is then known to be the
@@ -44,46 +44,15 @@ constinit SeenPiece g_seen[kSeenPlaces]{};
 
 SeenPiece& seen(std::uint64_t address) {
   std::size_t place = static_cast<std::size_t>(address * 0x9E3779B97F4A7C15 >> 20) % kSeenPlaces;
-  // What was freed stays: at worst, this ends at another piece's place, which then counts as new.
+  SeenPiece* gone = nullptr;  // the first of those that the newest comparison did not have
   for (std::size_t probe = 0; probe < 64; ++probe) {
     SeenPiece& piece = g_seen[(place + probe) % kSeenPlaces];
-    if (piece.address == address || piece.address == 0) return piece;
+    if (piece.address == address) return piece;
+    if (piece.address == 0) return gone != nullptr ? *gone : piece;
+    if (gone == nullptr && piece.comparison + 1 < g_comparisons) gone = &piece;
   }
-  return g_seen[place];
-}
-
-/// Small pieces where flags, counters and small tensors lie, large ones where there is much memory.
-std::uint64_t piece_bytes(std::uint64_t allocation) {
-  constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-  if (allocation <= 4 * kMebibyte) return 4096;
-  return allocation <= 64 * kMebibyte ? kMebibyte / 16 : kMebibyte;
-}
-
-struct Listed {
-  std::size_t pieces = 0;
-  std::uint64_t bytes = 0;
-  bool cut = false;
-};
-
-/// Fills the table of pieces with all memory that the kernel may read.
-Listed list_pieces(const MemoryStays& memory) {
-  Listed listed;
-  listed.cut = memory.is_incomplete();
-  memory.for_each(g_hash_context, [&](const LiveMemory& one) {
-    if (one.address % 16 != 0) return;
-    const std::uint64_t step = piece_bytes(one.bytes);
-    for (std::uint64_t at = 0; at < one.bytes; at += step) {
-      if (listed.pieces == kMostPieces) {
-        listed.cut = true;
-        return;
-      }
-      const std::uint64_t bytes = one.bytes - at < step ? one.bytes - at : step;
-      g_allocation_begins[listed.pieces] = at == 0;
-      g_hash.pieces()[listed.pieces++] = {.address = one.address + at, .bytes = bytes};
-      listed.bytes += bytes;
-    }
-  });
-  return listed;
+  // At worst this is another piece's place, which then counts as new.
+  return gone != nullptr ? *gone : g_seen[place];
 }
 
 /// Until what was enqueued has ended. A program that must do something itself before that ends
@@ -115,7 +84,7 @@ void stop(const Refusal& why) {
 template <class Visit>
 Refusal hash_all(OnStream on, Listed& listed, Visit visit) {
   const MemoryStays memory;
-  listed = list_pieces(memory);
+  listed = list_pieces(memory, g_hash_context, g_hash.pieces());
   if (const Refusal refused = g_hash.launch(listed.pieces, on)) return refused;
   if (const Refusal refused = wait_until_idle(on)) return refused;
   for (std::size_t i = 0; i < listed.pieces; ++i) visit(g_hash.pieces()[i], g_hash.hashes()[i]);
@@ -135,14 +104,14 @@ Refusal hash_before(OnStream on) {
   });
 }
 
-/// Pieces of one allocation that changed alike and follow one another, as one range.
+/// Pieces of one allocation or tensor that changed alike and follow one another, as one range.
 class RangeList {
  public:
   explicit RangeList(std::size_t most)
       : ranges_(most), most_(ranges_.data() == nullptr ? 0 : most) {}
 
   void add(const Piece& piece, std::uint32_t changed) {
-    if (count_ > 0 && !g_allocation_begins[&piece - g_hash.pieces()]) {
+    if (count_ > 0 && !begins_part(static_cast<std::size_t>(&piece - g_hash.pieces()))) {
       ChangedRange& last = ranges_[count_ - 1];
       if (last.changed == changed && last.address + last.bytes == piece.address) {
         last.bytes += piece.bytes;

@@ -35,6 +35,7 @@ struct Block {
 /// What is beyond remains unknown, and the memory its segment's.
 constexpr std::size_t kPlaces = 1 << 17;
 constexpr std::size_t kMostBlocks = kPlaces / 4 * 3;
+static_assert(kMostBlocks == kMostTensorMemory);
 constinit Block g_blocks[kPlaces]{};
 constinit std::size_t g_count = 0;
 /// Captures that never end would fill the spool: 2 MiB of frames with the releases.
@@ -158,6 +159,17 @@ void report_live_blocks() {
     if (block.state == State::Quiet || block.state == State::NextOwner)
       block.state = State::Reported;
   }
+}
+
+std::size_t living_blocks(TensorMemory* all) {
+  const std::lock_guard locked(g_lock);
+  std::size_t count = 0;
+  for (std::size_t place = 0; g_count > 0 && place < kPlaces; ++place) {
+    const Block& block = g_blocks[place];
+    if (block.address != 0 && block.state != State::Gone)
+      all[count++] = {.address = block.address, .bytes = block.bytes};
+  }
+  return count;
 }
 
 void drop_blocks_of_parent() {
