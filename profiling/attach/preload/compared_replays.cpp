@@ -111,7 +111,7 @@ class RangeList {
       : ranges_(most), most_(ranges_.data() == nullptr ? 0 : most) {}
 
   void add(const Piece& piece, std::uint32_t changed) {
-    if (count_ > 0 && !begins_memory(static_cast<std::size_t>(&piece - g_hash.pieces()))) {
+    if (count_ > 0 && !begins_part(static_cast<std::size_t>(&piece - g_hash.pieces()))) {
       ChangedRange& last = ranges_[count_ - 1];
       if (last.changed == changed && last.address + last.bytes == piece.address) {
         last.bytes += piece.bytes;

@@ -19,6 +19,7 @@ std::uint64_t piece_bytes(std::uint64_t allocation) {
 // change makes all pieces new.
 constinit unsigned g_larger_by = 0;
 constexpr unsigned kMostLarger = 12;
+
 constinit bool g_begins[kMostPieces]{};
 
 class PieceList {
@@ -67,6 +68,8 @@ void add_allocation(const LiveMemory& memory, const TensorMemory* tensors, std::
 
 }  // namespace
 
+bool begins_part(std::size_t piece) { return g_begins[piece]; }
+
 Listed list_pieces(const MemoryStays& memory, std::uint64_t context, Piece* pieces) {
   Scratch<TensorMemory> tensors(kMostTensorMemory);
   const std::size_t count = tensors.data() == nullptr ? 0 : living_blocks(tensors.data());
@@ -85,7 +88,5 @@ Listed list_pieces(const MemoryStays& memory, std::uint64_t context, Piece* piec
     ++g_larger_by;
   }
 }
-
-bool begins_memory(std::size_t piece) { return g_begins[piece]; }
 
 }  // namespace attach

@@ -20,7 +20,8 @@ struct Listed {
 /// read. One thread at a time.
 Listed list_pieces(const MemoryStays& memory, std::uint64_t context, Piece* pieces);
 
-/// An allocation or a tensor, or what follows one, begins with this piece of the newest list.
-bool begins_memory(std::size_t piece);
+/// Of those that were listed last: the first piece of an allocation, a tensor or what is between
+/// two of them.
+bool begins_part(std::size_t piece);
 
 }  // namespace attach
