@@ -16,6 +16,7 @@
 #include "profiling/document/markdown.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
+#include "profiling/hazards/snapshot/compared_memory.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -63,7 +64,11 @@ void add_subject(const Snapshot& snapshot, Document& document) {
   fact("driver", snapshot.driver);
   fact("cuBLASLt", snapshot.cublaslt_version);
   for (std::size_t g = 0; g < snapshot.graphs.size() && g < kShownGraphs; ++g) {
-    fact("graph", graph_text(snapshot.graphs[g]));
+    const profiling::GraphSnapshot& graph = snapshot.graphs[g];
+    fact("graph", graph_text(graph));
+    if (!graph.compared.empty())
+      fact("memory", fmt::format("{}: {}", graph.name,
+                                 words_of(profiling::measured_memory(snapshot, graph))));
   }
   if (snapshot.graphs.size() > kShownGraphs) {
     fact("graphs", fmt::format("{} more", snapshot.graphs.size() - kShownGraphs));

@@ -99,6 +99,25 @@ class Attach(unittest.TestCase):
         (finding,), _ = self.compared("batches-in-much-memory")
         self.assertIn("12803 MiB, was hashed", " ".join(finding["evidence"]))
 
+    def test_memory_shows_an_input_that_is_no_longer_refreshed(self):
+        (finding,), _ = self.compared("one-input-forgotten")
+        self.assertEqual((finding["rule"], finding["confidence"]), ("stale-input", "possible"))
+        self.assertIn('reads "cudaMalloc 3" (1 MiB), which the program refreshed up to replay 4, and since then only '
+                      '"cudaMalloc 1"', finding["title"])
+
+    def test_the_report_says_what_was_measured(self):
+        reports, _ = self.attach(command("input-refreshed"), "--compare-memory", expect=0)
+        self.assertEqual(reports[0]["snapshot"]["graphs"][0]["compared"],
+                         {"replays": 6, "hashed_bytes": 3 << 20, "partial": False, "written_places": 1,
+                          "written_bytes": 4096, "inputs": 1, "input_bytes": 1 << 20, "refreshed": 5})
+        text = subprocess.run([PROGRAM, "attach", "--compare-memory", "--", *command("input-refreshed")],
+                              capture_output=True, text=True, timeout=60, env=environment()).stdout
+        self.assertIn("graph 1: 6 replays compared in 3 MiB: the newest changed 1 place (4 KiB) and reaches 1 input (1 MiB) "
+                      "that none changes, refreshed before 5 of them", " ".join(text.split()))
+        self.setUp()
+        reports, _ = self.attach(command("input-refreshed"), expect=0)
+        self.assertIsNone(reports[0]["snapshot"]["graphs"][0]["compared"])
+
     def test_memory_shows_what_replays_carry_over(self):
         (finding,), _ = self.compared("flag-carried-over")
         self.assertEqual((finding["rule"], finding["confidence"]), ("carried-over", "possible"))
@@ -106,7 +125,7 @@ class Attach(unittest.TestCase):
         self.assertIn("2 allocations", " ".join(finding["evidence"]))
 
     def test_healthy_programs_are_clean_when_their_memory_is_compared(self):
-        for scenario in ["input-refreshed", "nothing-written", "flag-reset", "trained", "healthy"]:
+        for scenario in ["input-refreshed", "both-inputs-refreshed", "nothing-written", "flag-reset", "trained", "healthy"]:
             with self.subTest(scenario=scenario):
                 self.setUp()
                 self.assertEqual(self.compared(scenario)[0], [])

@@ -406,6 +406,8 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"input-not-refreshed", input_not_refreshed},
     {"input-refreshed", input_refreshed},
     {"nothing-written", nothing_written},
+    {"one-input-forgotten", one_input_forgotten},
+    {"both-inputs-refreshed", both_inputs_refreshed},
     {"mapped-batches", mapped_batches},
     {"batches-in-much-memory", batches_in_much_memory},
     {"tensor-not-refreshed", tensor_not_refreshed},

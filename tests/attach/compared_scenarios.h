@@ -91,6 +91,24 @@ inline void tensor_not_refreshed(Program& program) {
   }
 }
 
+/// Two inputs, of which one is no longer refreshed from the fifth batch on.
+inline void batches_of_two_inputs(Program& program, bool forgets_one) {
+  const CUdeviceptr positions = program.memory();
+  CUgraphExec exec = program.instantiated(
+      program.captured([&] { program.launch_kernel("add", program.y, program.x, positions); }));
+  for (int batch = 1; batch <= 8; ++batch) {
+    const auto copy_to = [&](CUdeviceptr input) {
+      check(program.cu.copy_async(input, &batch, sizeof batch, program.stream),
+            "cuMemcpyHtoDAsync");
+    };
+    copy_to(program.x);
+    if (!forgets_one || batch < 5) copy_to(positions);
+    program.launch(exec);
+  }
+}
+inline void one_input_forgotten(Program& program) { batches_of_two_inputs(program, true); }
+inline void both_inputs_refreshed(Program& program) { batches_of_two_inputs(program, false); }
+
 /// Reading any of this would end the program.
 inline void memory_of_others(Program& program) {
   CUmemPoolProps properties{};

@@ -4,6 +4,7 @@
 
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
+#include "profiling/hazards/snapshot/compared_memory.h"
 
 namespace profiling {
 namespace {
@@ -12,7 +13,18 @@ using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson json_of(NodeRef node) { return OrderedJson::array({node.graph, node.node}); }
 
-OrderedJson json_of(const GraphSnapshot& graph) {
+OrderedJson json_of(const MeasuredMemory& measured) {
+  return {{"replays", measured.replays},
+          {"hashed_bytes", measured.hashed_bytes},
+          {"partial", measured.partial},
+          {"written_places", measured.written_places},
+          {"written_bytes", measured.written_bytes},
+          {"inputs", measured.inputs},
+          {"input_bytes", measured.input_bytes},
+          {"refreshed", measured.refreshed}};
+}
+
+OrderedJson json_of(const Snapshot& snapshot, const GraphSnapshot& graph) {
   return {
       {"name", graph.name},
       {"nodes", graph.nodes.size()},
@@ -21,13 +33,15 @@ OrderedJson json_of(const GraphSnapshot& graph) {
       {"changed", graph.changed},
       {"degraded", graph.degraded},
       {"launches", graph.launches < 0 ? OrderedJson(nullptr) : OrderedJson(graph.launches)},
+      {"compared",
+       graph.compared.empty() ? OrderedJson(nullptr) : json_of(measured_memory(snapshot, graph))},
       {"failure",
        {{"code", graph.failure.code}, {"name", graph.failure.name}, {"call", graph.failure.call}}}};
 }
 
 OrderedJson json_of(const Snapshot& snapshot) {
   OrderedJson graphs = OrderedJson::array();
-  for (const GraphSnapshot& graph : snapshot.graphs) graphs.push_back(json_of(graph));
+  for (const GraphSnapshot& graph : snapshot.graphs) graphs.push_back(json_of(snapshot, graph));
   return {{"subject", snapshot.subject}, {"cublaslt_version", snapshot.cublaslt_version},
           {"device", snapshot.device},   {"compute_capability", snapshot.compute_capability},
           {"driver", snapshot.driver},   {"allocations", snapshot.ledger.size()},

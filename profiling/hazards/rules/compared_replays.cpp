@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/rules/rules.h"
+#include "profiling/hazards/snapshot/compared_memory.h"
 
 namespace profiling {
 namespace {
@@ -15,30 +17,14 @@ namespace {
 using engine::Allocation;
 
 constexpr std::size_t kRepeated = 3;  // replays that must agree before anything is said
+constexpr std::uint64_t kMostState = std::uint64_t{64} << 10;  // flags and counters are small
 
 using Compared = std::vector<const ComparedReplay*>;  // ascending
-
-bool overlaps(const ChangedMemory& changed, const Allocation& memory) {
-  return changed.address < memory.address + memory.bytes &&
-         memory.address < changed.address + changed.bytes;
-}
-
-/// The memory that a graph's arguments reach. Of a segment and a tensor in it, both.
-std::vector<int> reached_by(const RuleContext& context, int graph) {
-  std::vector<int> reached;
-  for (const Touch& touch : context.touches(graph)) {
-    if (touch.allocation >= 0) reached.push_back(touch.allocation);
-  }
-  std::ranges::sort(reached);
-  const auto repeated = std::ranges::unique(reached);
-  reached.erase(repeated.begin(), repeated.end());
-  return reached;
-}
 
 class ComparedGraph {
  public:
   ComparedGraph(const RuleContext& context, int graph)
-      : context_(context), graph_(graph), reached_(reached_by(context, graph)) {}
+      : context_(context), graph_(graph), reached_(reached_memory(context.touches(graph))) {}
 
   bool reaches(const ChangedMemory& changed) const {
     return std::ranges::any_of(reached_, [&](int allocation) {
@@ -56,11 +42,22 @@ class ComparedGraph {
   }
 
   bool ever_wrote(const Allocation& memory) const {
-    return std::ranges::any_of(context_.graph(graph_).compared, [&](const ComparedReplay& replay) {
-      return std::ranges::any_of(replay.changed, [&](const ChangedMemory& changed) {
-        return changed.by_replay && overlaps(changed, memory);
-      });
+    return ever_written(context_.graph(graph_), memory);
+  }
+  /// A memset or copy node sets it, so that it is no state.
+  bool sets(const Allocation& memory) const {
+    return std::ranges::any_of(context_.touches(graph_), [&](const Touch& touch) {
+      return touch.writes() && context_.allocation(touch.allocation) == &memory;
     });
+  }
+  /// Reached, and changed by no compared replay.
+  std::vector<const Allocation*> inputs() const {
+    std::vector<const Allocation*> found;
+    for (const int index : reached_) {
+      const Allocation* memory = context_.allocation(index);
+      if (is_subjects_device_memory(*memory) && !ever_wrote(*memory)) found.push_back(memory);
+    }
+    return found;
   }
 
   /// The newest kRepeated comparisons or more for which `holds`; empty = fewer. Only those of a
@@ -78,7 +75,6 @@ class ComparedGraph {
     return found.size() < kRepeated ? Compared() : found;
   }
 
-  const std::vector<int>& reached() const { return reached_; }
   int graph() const { return graph_; }
 
  private:
@@ -148,11 +144,8 @@ const Allocation* written_elsewhere(const RuleContext& context,
       });
     });
     if (!each_time) continue;
-    for (const int allocation : graph.reached()) {
-      const Allocation* reached = context.allocation(allocation);
-      if (reached->bytes != written->bytes || !is_subjects_device_memory(*reached) ||
-          graph.ever_wrote(*reached))
-        continue;
+    for (const Allocation* reached : graph.inputs()) {
+      if (reached->bytes != written->bytes) continue;
       input = reached;
       return written;
     }
@@ -198,6 +191,61 @@ void find_stale_input(const RuleContext& context, const std::vector<ComparedGrap
   findings.push_back(std::move(finding));
 }
 
+bool refreshed(const ComparedReplay& replay, const Allocation& memory) {
+  return std::ranges::any_of(replay.changed, [&](const ChangedMemory& changed) {
+    return changed.by_program && overlaps(changed, memory);
+  });
+}
+
+/// An input that the program used to refresh stays, while it goes on with another one.
+void find_partly_stale_input(const RuleContext& context, const ComparedGraph& graph,
+                             std::vector<Finding>& findings) {
+  constexpr std::size_t kBefore = 2;  // times that it was refreshed: once may be its first filling
+  const Compared all = successive(context.graph(graph.graph()));
+  if (all.size() < kBefore + kRepeated) return;
+  const std::span<const ComparedReplay* const> newest = std::span(all).last(kRepeated);
+  const std::span<const ComparedReplay* const> earlier =
+      std::span(all).first(all.size() - kRepeated);
+  const auto times = [](std::span<const ComparedReplay* const> replays, const Allocation& memory) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        replays, [&](const ComparedReplay* replay) { return refreshed(*replay, memory); }));
+  };
+  const std::vector<const Allocation*> inputs = graph.inputs();
+  const auto goes_on = std::ranges::find_if(
+      inputs, [&](const Allocation* input) { return times(newest, *input) == kRepeated; });
+  if (goes_on == inputs.end()) return;
+  const auto stays = std::ranges::find_if(inputs, [&](const Allocation* input) {
+    return !share_bytes(*input, **goes_on) && times(newest, *input) == 0 &&
+           times(earlier, *input) >= kBefore;
+  });
+  if (stays == inputs.end()) return;
+  const auto last = std::ranges::find_if(
+      earlier.rbegin(), earlier.rend(),
+      [&](const ComparedReplay* replay) { return refreshed(*replay, **stays); });
+  Finding finding{.rule = "stale-input", .hazard = 24, .confidence = Confidence::Possible};
+  finding.nodes = nodes_holding(context, graph.graph(),
+                                static_cast<int>(*stays - context.snapshot.ledger.data()));
+  finding.title = fmt::format(
+      "{} reads {}, which the program refreshed up to replay {}, and since then only {}",
+      context.graph(graph.graph()).name, text(**stays), (*last)->replay, text(**goes_on));
+  finding.explanation =
+      "Inputs of a replay belong together: a new batch with the mask, the positions or the table "
+      "of an earlier one gives a wrong result, and nothing fails.";
+  const Compared shown(newest.begin(), newest.end());
+  finding.evidence.push_back(measured_text(shown));
+  finding.evidence.push_back(fmt::format(
+      "Before {} of the earlier compared replays {} changed, before {} it did not; {} changed "
+      "before each of these.",
+      times(earlier, **stays), text(**stays), replays_text(shown), text(**goes_on)));
+  finding.evidence.push_back(
+      "Possible, not certain: it may be meant to stay, as a rate that has reached its value, or "
+      "equal data may have been written again.");
+  finding.fix = fix_of(finding.rule);
+  finding.proof.words = "A replay after this input was refreshed too has another result.";
+  finding.proof.needs_cure = false;
+  findings.push_back(std::move(finding));
+}
+
 void find_carried_over(const RuleContext& context, const ComparedGraph& graph,
                        std::vector<Finding>& findings) {
   const Compared replays = graph.newest([&](const ComparedReplay& replay) {
@@ -206,13 +254,19 @@ void find_carried_over(const RuleContext& context, const ComparedGraph& graph,
   if (replays.empty()) return;
   std::vector<const Allocation*> written;
   std::uint64_t bytes = 0;
+  bool has_state = false;
   for (const ChangedMemory& changed : replays.back()->changed) {
     if (!changed.by_replay) continue;
     bytes += changed.bytes;
     const Allocation* memory = memory_at(context, changed);
-    if (memory != nullptr && !std::ranges::count(written, memory)) written.push_back(memory);
+    if (memory == nullptr) continue;
+    if (!std::ranges::count(written, memory)) written.push_back(memory);
+    has_state = has_state ||
+                (changed.bytes <= kMostState && graph.reaches(changed) && !graph.sets(*memory));
   }
-  if (written.size() < 2) return;  // a state that nothing else depends on
+  // Large results alone differ when threads add in any order; a state alone is one that nothing
+  // else depends on.
+  if (!has_state || written.size() < 2) return;
   // Flags and counters are small.
   std::ranges::stable_sort(written, {}, &Allocation::bytes);
   Finding finding{.rule = "carried-over", .hazard = 25, .confidence = Confidence::Possible};
@@ -264,6 +318,7 @@ void find_mistakes_in_memory(RuleContext& context, std::vector<Finding>& finding
   for (const ComparedGraph& graph : graphs) {
     if (context.graph(graph.graph()).compared.empty()) continue;
     find_stale_input(context, graphs, graph, findings);
+    find_partly_stale_input(context, graph, findings);
     find_carried_over(context, graph, findings);
   }
 }

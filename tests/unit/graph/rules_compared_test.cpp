@@ -1,6 +1,7 @@
 // What memory before and after replays shows, and what it must not be taken for.
 #include <gmock/gmock.h>
 
+#include "profiling/hazards/snapshot/compared_memory.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 #include "tests/unit/graph/rule_checks.h"
 
@@ -70,6 +71,55 @@ TEST(ComparedReplays, AnInputThatIsRefreshedAsWell) {
   EXPECT_TRUE(made.found().empty());
   made.replays(4, {Compared::program(made.x), Compared::replay(made.y)});
   EXPECT_TRUE(made.found().empty());
+}
+
+TEST(ComparedReplays, AnInputThatIsNoLongerRefreshed) {
+  Compared made;
+  made.kernel("scale", {made.elsewhere, made.y});
+  const auto changes = [&](std::size_t both, std::size_t one) {
+    made.replays(both + one, {Compared::program(made.x), Compared::replay(made.y)});
+    for (std::size_t i = 1; i <= both; ++i)
+      made.graph().compared[i].changed.push_back(Compared::program(made.elsewhere));
+  };
+  changes(2, 3);
+  const std::vector<Finding> findings = made.found();
+  ASSERT_EQ(findings.size(), 1U);
+  expect_complete(findings[0]);
+  EXPECT_EQ(findings[0].rule, "stale-input");
+  EXPECT_EQ(findings[0].confidence, Confidence::Possible);
+  EXPECT_THAT(findings[0].title,
+              HasSubstr("reads \"batch\" (1 MiB), which the program refreshed up "
+                        "to replay 3, and since then only \"x\" (1 MiB)"));
+  changes(1, 4);  // filled once
+  EXPECT_TRUE(made.found().empty());
+  changes(3, 2);  // too few without it
+  EXPECT_TRUE(made.found().empty());
+  changes(5, 0);
+  EXPECT_TRUE(made.found().empty());
+}
+
+TEST(ComparedReplays, LargeResultsAloneAreNoState) {
+  Compared made;
+  const std::uint64_t z = made.allocate("z", AllocationRole::Unknown, kBytes);
+  made.kernel("add", {made.x, z});
+  const auto large = [](std::uint64_t address) {
+    return ChangedMemory{
+        .address = address, .bytes = kBytes, .by_program = false, .by_replay = true};
+  };
+  made.replays(4, {large(made.y), large(z)});
+  EXPECT_TRUE(made.found().empty());
+  made.replays(4, {large(made.y), Compared::replay(z)});
+  EXPECT_EQ(made.found().size(), 1U);
+}
+
+TEST(ComparedReplays, WhatWasMeasured) {
+  Compared made;
+  made.replays(
+      3, {Compared::program(made.x), Compared::program(made.elsewhere), Compared::replay(made.y)});
+  const MeasuredMemory measured = measured_memory(made.snapshot, made.graph());
+  EXPECT_EQ(words_of(measured),
+            "4 replays compared in 3 MiB: the newest changed 1 place (4 KiB) and reaches 1 input "
+            "(1 MiB) that none changes, refreshed before 3 of them");
 }
 
 TEST(ComparedReplays, ABufferOfAnotherSizeOrGraphIsNoInput) {
