@@ -55,16 +55,18 @@ SeenPiece& seen(std::uint64_t address) {
   return gone != nullptr ? *gone : g_seen[place];
 }
 
+constexpr std::uint64_t kLimit = 30'000'000'000;  // ns
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
 /// Until what was enqueued has ended. A program that must do something itself before that ends
 /// would wait for ever, so there is a limit.
-Refusal wait_until_idle(OnStream on) {
-  constexpr std::uint64_t kLimit = 30'000'000'000;
+Refusal wait_until_idle(OnStream on, std::uint64_t limit = kLimit) {
   const std::uint64_t since = now();
   for (;;) {
     const CUresult result =
         on.per_thread ? real<&cuStreamQuery_ptsz>(on.stream) : real<&cuStreamQuery>(on.stream);
     if (result != CUDA_ERROR_NOT_READY) return {.result = result, .call = "cuStreamQuery"};
-    if (now() - since > kLimit) return {.result = CUDA_ERROR_NOT_READY, .call = "cuStreamQuery"};
+    if (now() - since > limit) return {.result = CUDA_ERROR_NOT_READY, .call = "cuStreamQuery"};
     usleep(20);
   }
 }
@@ -86,7 +88,8 @@ Refusal hash_all(OnStream on, Listed& listed, Visit visit) {
   const MemoryStays memory;
   listed = list_pieces(memory, g_hash_context, g_hash.pieces());
   if (const Refusal refused = g_hash.launch(listed.pieces, on)) return refused;
-  if (const Refusal refused = wait_until_idle(on)) return refused;
+  // The kernel reads memory that must not go: nobody may stop waiting for it. The stream was idle.
+  if (const Refusal refused = wait_until_idle(on, kNoLimit)) return refused;
   for (std::size_t i = 0; i < listed.pieces; ++i) visit(g_hash.pieces()[i], g_hash.hashes()[i]);
   return {};
 }
