@@ -113,9 +113,8 @@ void SpoolFolder::take_dump(Spool& spool, const HangOptions& options) const {
 
 std::string comparisons_text(const AttachedProcess& process) {
   if (process.compared == 0 && process.comparisons_stopped.empty()) return "";
-  const std::string stopped = process.comparisons_stopped.empty()
-                                  ? ""
-                                  : ", then no more: " + process.comparisons_stopped;
+  const std::string stopped =
+      process.comparisons_stopped.empty() ? "" : ", then no more: " + process.comparisons_stopped;
   return fmt::format("memory compared before and after {}{}",
                      engine::counted(process.compared, "replay"), stopped);
 }
