@@ -119,6 +119,13 @@ class Attach(unittest.TestCase):
                 # Nothing tells whether the kernel waits itself.
                 self.assertEqual((finding["rule"], finding["confidence"]), ("programmatic-without-wait", "possible"))
                 self.assertEqual(finding["nodes"], [[0, 0], [0, 1]])
+                # Here its machine code was seen.
+                self.setUp()
+                finding, = self.findings("early-start-unwaited", way)
+                self.assertEqual((finding["rule"], finding["confidence"]), ("programmatic-without-wait", "likely"))
+                self.assertIn("The consumer does not wait for such an edge.", finding["evidence"])
+                self.setUp()
+                self.assertEqual(self.findings("early-start-waited", way, expect=0), [])
 
     def known(self, scenario, way="getproc", **more):
         """What the report says about versions of libraries; there are no findings."""

@@ -388,6 +388,8 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"fork-joined", fork_joined},
     {"early-start", early_start},
     {"early-start-apart", early_start_apart},
+    {"early-start-unwaited", early_start_unwaited},
+    {"early-start-waited", early_start_waited},
     {"full-order", full_order},
     {"with-library", with_library},
     {"workspace-shared", workspace_shared},

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "tests/attach/cubin_image.h"
 #include "tests/attach/node_scenarios.h"
 
 // ---- A second stream in a capture --------------------------------------------------------------
@@ -41,7 +42,8 @@ inline void fork_joined(Program& program) { forked_capture(program, true); }
 // ---- Programmatic launches ---------------------------------------------------------------------
 
 /// The last kernel may start while the one before it still runs.
-inline void start_early(Program& program, CUdeviceptr to, CUdeviceptr from, bool early) {
+inline void start_early(Program& program, CUfunction function, CUdeviceptr to, CUdeviceptr from,
+                        bool early) {
   float factor = 2;
   std::array<void*, 3> arguments = {&to, &from, &factor};
   CUlaunchAttribute attribute{};
@@ -54,8 +56,7 @@ inline void start_early(Program& program, CUdeviceptr to, CUdeviceptr from, bool
   config.hStream = program.stream;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  check(program.cu.launch_kernel_ex(&config, function_of(program, "scale"), arguments.data(),
-                                    nullptr),
+  check(program.cu.launch_kernel_ex(&config, function, arguments.data(), nullptr),
         "cuLaunchKernelEx");
 }
 
@@ -63,7 +64,7 @@ inline void start_early(Program& program, CUdeviceptr to, CUdeviceptr from, bool
 inline void produced(Program& program, CUdeviceptr made, CUdeviceptr consumed, bool early) {
   program.launch(program.instantiated(program.captured([&] {
     program.scale(made, program.x);
-    start_early(program, program.y, consumed, early);
+    start_early(program, function_of(program, "scale"), program.y, consumed, early);
   })),
                  2);
 }
@@ -80,6 +81,26 @@ inline void early_start_apart(Program& program) {
   const CUdeviceptr other = program.memory();
   produced(program, made, other, true);
 }
+
+/// A consumer whose machine code the program loads itself, as compilers at run time do.
+inline void compiled_consumer(Program& program, bool waits) {
+  CubinImage image;
+  image.add(kStubSection, "consume:8,8,4;other:8");
+  image.kernel("consume", waits);
+  image.kernel("other", !waits);
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  check(program.cu.module_load(&module, image.bytes().c_str()), "cuModuleLoadData");
+  check(program.cu.module_function(&function, module, "consume"), "cuModuleGetFunction");
+  const CUdeviceptr made = program.memory();
+  program.launch(program.instantiated(program.captured([&] {
+    program.scale(made, program.x);
+    start_early(program, function, program.y, made, true);
+  })),
+                 2);
+}
+inline void early_start_unwaited(Program& program) { compiled_consumer(program, false); }
+inline void early_start_waited(Program& program) { compiled_consumer(program, true); }
 
 // ---- Versions of libraries ---------------------------------------------------------------------
 

@@ -1,11 +1,13 @@
 // A libcuda.so.1 without a device: memory, streams, captures, kernels with argument layouts and
 // graphs behave as the driver's do, nothing is computed.
 //
-// A module's image is text: "scale:8,8,4;fill:8" has two kernels with parameters of these sizes.
+// A module's image is text, or has it in a section: "scale:8,8,4;fill:8" has two kernels with
+// parameters of these sizes.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "tests/attach/cubin_image.h"
 #include "tests/attach/stub_core_dump.h"
 #include "tests/attach/stub_state.h"
 
@@ -56,7 +58,7 @@ CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice) {
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   auto* made = new CUmod_st;
-  const std::string text = static_cast<const char*>(image);
+  const std::string text = stub_kernels(static_cast<const char*>(image));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(';', at), text.size());
     const std::string one = text.substr(at, end - at);

@@ -40,12 +40,19 @@ HandMadeSpool program() {
                                 .in_capture = 0};
   made.add(block);
   made.add(spool::CaptureBegan{.stream = 5, .mode = 0, .result = 0});
+  made.add(
+      spool::TensorBlock{.address = 0x7f0000000200, .bytes = 512, .in_capture = 1, .unused = 0});
   made.add(spool::Communicator{.communicator = 0xC0, .ranks = 2, .rank = 1});
   made.add(spool::CommunicatorCaptured{.communicator = 0xC0, .graph = 0x60});
   made.add(spool::Call{.result = 900, .name_bytes = 10}, "cuMemAlloc", 99);
   made.add(spool::CaptureEnded{.stream = 5, .graph = 0x60, .result = 0, .unused = 0});
   const spool::ParameterSlot slot{.offset = 0, .bytes = 8};
-  made.add(spool::Function{.function = 0xF0, .module = 0xA0, .slots = 1, .name_bytes = 8},
+  made.add(spool::Function{.function = 0xF0,
+                           .module = 0xA0,
+                           .slots = 1,
+                           .name_bytes = 8,
+                           .waits = spool::Waits::No,
+                           .unused = 0},
            std::string(text_of(&slot, sizeof slot)) + "_Z5scale");
   made.add(spool::GraphBegan{.graph = 1,
                              .exec = 0xE0,

@@ -44,6 +44,9 @@ void ObservedProcess::take_function(const SpoolFrame& frame) {
   if (!frame.read(function) || functions_.size() >= kMostFunctions) return;
   Function known;
   known.module = function.module;
+  known.waits = function.waits == spool::Waits::Yes  ? Known::Yes
+                : function.waits == spool::Waits::No ? Known::No
+                                                     : Known::Unknown;
   const std::size_t slot_bytes = std::size_t{function.slots} * sizeof(spool::ParameterSlot);
   const std::span<const std::byte> slots = frame.after(sizeof function, 0, slot_bytes);
   if (slots.size() != slot_bytes) return;
@@ -135,6 +138,7 @@ void ObservedProcess::fill_node(const spool::Node& from, std::span<const std::by
         to.name = readable_kernel_name(kernel.function.c_str());
         module = known->second.module;
         kernel.code = known->second.code;
+        kernel.waits_for_programmatic = known->second.waits;
         const auto& slots = known->second.slots;
         const bool fits =
             slots.size() <= kMaxSlots && !kernel.parameters.empty() &&

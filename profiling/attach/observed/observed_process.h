@@ -72,7 +72,8 @@ class ObservedProcess {
   struct Function {
     std::string name;
     std::uint64_t module = 0;
-    std::uint64_t code = 0;          // KernelNode::code
+    std::uint64_t code = 0;  // KernelNode::code
+    Known waits = Known::Unknown;
     std::size_t eager_launches = 0;  // that were taken
     std::vector<ParameterSlot> slots;
   };

@@ -91,6 +91,11 @@ const EntryPoint kEntryPoints[] = {
     ENTRY(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000, false),
     ENTRY(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, false),
 
+    ENTRY(cuModuleLoad, "cuModuleLoad", 2000, false),
+    ENTRY(cuModuleLoadData, "cuModuleLoadData", 2000, false),
+    ENTRY(cuModuleLoadDataEx, "cuModuleLoadDataEx", 2010, false),
+    ENTRY(cuLibraryLoadData, "cuLibraryLoadData", 12000, false),
+    ENTRY(cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000, false),
     ENTRY(cuModuleUnload, "cuModuleUnload", 2000, false),
     ENTRY(cuLibraryUnload, "cuLibraryUnload", 12000, false),
 };

@@ -8,6 +8,7 @@
 #include "profiling/attach/preload/kernel_arguments.h"
 #include "profiling/attach/preload/scratch.h"
 #include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/preload/waiting_kernels.h"
 
 namespace attach {
 namespace {
@@ -59,6 +60,7 @@ void note_function(const GraphApi& api, KernelHandle handle) {
   if (!frame) return;
   frame->function = handle.value();
   frame->module = module_of(api, handle);
+  frame->waits = waits_of(frame->module, name);
   frame->slots = slots;
   frame->name_bytes = name_bytes;
   for (std::uint32_t index = 0; index < slots; ++index) {

@@ -245,6 +245,9 @@ struct ParameterSlot {
   std::uint32_t bytes;
 };
 
+/// Whether a kernel waits for the one before it (griddepcontrol.wait).
+enum class Waits : std::uint32_t { Unknown, No, Yes };
+
 /// Precedes the first node that launches it. The slots follow the structure, then the name.
 struct Function {
   static constexpr Kind kKind = Kind::Function;
@@ -252,6 +255,8 @@ struct Function {
   std::uint64_t module;    // CUmodule or CUlibrary; 0 = not known
   std::uint32_t slots;
   std::uint32_t name_bytes;  // mangled
+  Waits waits;
+  std::uint32_t unused;
 };
 
 enum class GraphReason : std::uint32_t { Instantiated, Updated };

@@ -65,11 +65,24 @@ std::vector<const Touch*> shared_by(const MemoryOfNodes& memory, int from, int t
   return shared;
 }
 
+/// Memory without a purpose may be a large segment of which each uses a part: then only the same
+/// address is enough.
+bool same_memory(const RuleContext& context, const Edge& edge) {
+  return std::ranges::any_of(edge.shared, [&](const Touch* touch) {
+    const AllocationRole role = context.allocation(touch->allocation)->role;
+    if (role != AllocationRole::Unknown && !engine::foreign(role)) return true;
+    return std::ranges::any_of(edge.shared, [&](const Touch* other) {
+      return other->node != touch->node && other->word == touch->word;
+    });
+  });
+}
+
 std::optional<Confidence> confidence_of(const RuleContext& context, int graph, const Edge& edge) {
   const Known waited = waits(context.node({graph, edge.edge.to}), edge.edge.kind);
   if (waited == Known::Yes) return std::nullopt;
   if (!edge.shared.empty()) {
-    return waited == Known::No ? Confidence::Likely : Confidence::Possible;
+    return waited == Known::No && same_memory(context, edge) ? Confidence::Likely
+                                                             : Confidence::Possible;
   }
   const bool memory_known = !context.graph(graph).degraded && !context.snapshot.ledger.empty();
   if (memory_known && waited == Known::Unknown) return std::nullopt;

@@ -63,14 +63,17 @@ class Observing : public testing::Test {
     node.kernel.argument_bytes = 8;
     spool_.add(node, {reinterpret_cast<const char*>(&word), 8});
   }
-  void function(std::uint64_t handle, std::string_view name, std::uint64_t module) {
+  void function(std::uint64_t handle, std::string_view name, std::uint64_t module,
+                spool::Waits waits = spool::Waits::Unknown) {
     const spool::ParameterSlot slot{.offset = 0, .bytes = 8};
     std::string rest(reinterpret_cast<const char*>(&slot), sizeof slot);
     rest += name;
     spool_.add(spool::Function{.function = handle,
                                .module = module,
                                .slots = 1,
-                               .name_bytes = static_cast<std::uint32_t>(name.size())},
+                               .name_bytes = static_cast<std::uint32_t>(name.size()),
+                               .waits = waits,
+                               .unused = 0},
                rest);
   }
   void edges(const std::vector<std::pair<std::int32_t, std::int32_t>>& list) {
@@ -232,6 +235,20 @@ TEST_F(Observing, AGraphWithLostNodesIsNotExamined) {
   memset_node(0, 1);
   read(2);
   EXPECT_TRUE(snapshot().graphs.empty());
+}
+
+TEST_F(Observing, WhetherAKernelWaits) {
+  const std::vector<spool::Waits> said = {spool::Waits::Unknown, spool::Waits::No,
+                                          spool::Waits::Yes};
+  for (std::uint64_t i = 0; i < said.size(); ++i) function(0xF0 + i, "scale", 0xA0, said[i]);
+  began(3);
+  for (std::int32_t i = 0; i < 3; ++i) kernel_node(i, 0xF0 + static_cast<std::uint64_t>(i), kBlock);
+  read(3);
+  const Snapshot made = snapshot();
+  std::vector<Known> known;
+  for (const SnapshotNode& node : made.graphs.at(0).nodes)
+    known.push_back(std::get<KernelNode>(node.parameters).waits_for_programmatic);
+  EXPECT_THAT(known, ElementsAre(Known::Unknown, Known::No, Known::Yes));
 }
 
 TEST_F(Observing, AModuleUnloadedUnderAGraph) {

@@ -42,6 +42,20 @@ TEST(UnwaitedEdges, UnknownIsPossibleAndAWaitIsHealthy) {
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
 }
 
+TEST(UnwaitedEdges, PartsOfMemoryWithoutAPurposeArePossible) {
+  HandMade made;
+  const std::uint64_t segment = made.allocate("segment", AllocationRole::Unknown, 1 << 20);
+  const int producer = made.kernel("producer", {segment});
+  const int consumer = made.kernel("consumer", {segment + 4096});
+  made.edge(producer, consumer, EdgeKind::Programmatic);
+  made.kernel_at(consumer).waits_for_programmatic = Known::No;
+  EXPECT_EQ(diagnose(made.snapshot, {}).at(0).confidence, Confidence::Possible);
+  made.snapshot.graphs[0].nodes[static_cast<std::size_t>(consumer)].parameters =
+      kernel_of({segment});
+  made.kernel_at(consumer).waits_for_programmatic = Known::No;
+  EXPECT_EQ(diagnose(made.snapshot, {}).at(0).confidence, Confidence::Likely);
+}
+
 TEST(UnwaitedEdges, AnAdditionalFullPathIsHealthy) {
   Pair made;
   made.waits() = Known::No;
