@@ -102,6 +102,53 @@ class UnorderedSiblings final : public HiddenActivation {
   Event join_;
 };
 
+/// A step on two streams, with tensors from the stream-ordered allocator. Eager steps free a tensor
+/// once both streams are done with it; the faulty program frees it at once under capture.
+class FreedBeforeUse final : public GroupedProgram {
+ public:
+  using GroupedProgram::GroupedProgram;
+
+  Status prepare(cudaStream_t /*stream*/) override {
+    ENGINE_TRY(add_output(routed_, "routing weights"));
+    ENGINE_ASSIGN(side_, engine::make_stream());
+    ENGINE_ASSIGN(fork_, engine::make_order_event());
+    ENGINE_ASSIGN(join_, engine::make_order_event());
+    return {};
+  }
+
+  Status enqueue(int /*graph*/, cudaStream_t stream, StepObserver& observer) override {
+    // Far longer than the memset takes, so that the reader is always too late.
+    constexpr std::uint64_t kRoutingNs = 400'000;
+    const cudaStream_t side = side_.get();
+    ENGINE_ASSIGN(const bool capturing, is_capturing(stream));
+    const bool frees_early = capturing && !healthy();
+    void* hidden = nullptr;
+    ENGINE_CUDA_TRY(cudaMallocAsync(&hidden, kActivationBytes, stream), "Allocating a tensor");
+    ENGINE_TRY(launch(scale(x(), hidden), Stage::Quantize, stream, observer));
+    ENGINE_TRY(order(fork_, stream, side));
+    kernels::GroupedScaleArgs routing = scale(x(), routed_.data());
+    routing.busy_ns = kRoutingNs;
+    ENGINE_TRY(launch(routing, Stage::Other, side, observer));
+    ENGINE_TRY(launch(scale(hidden, y()), Stage::Fprop, side, observer));
+    // The mistake: the second stream has not read it yet.
+    if (frees_early) ENGINE_CUDA_TRY(cudaFreeAsync(hidden, stream), "Freeing a tensor too early");
+    void* next = nullptr;  // gets that memory
+    ENGINE_CUDA_TRY(cudaMallocAsync(&next, kActivationBytes, stream), "Allocating a second tensor");
+    ENGINE_CUDA_TRY(cudaMemsetAsync(next, 0xFF, kActivationBytes, stream),
+                    "Filling the second tensor");
+    ENGINE_TRY(order(join_, side, stream));
+    ENGINE_CUDA_TRY(cudaFreeAsync(next, stream), "Freeing the second tensor");
+    if (frees_early) return {};
+    return engine::check_cuda(cudaFreeAsync(hidden, stream), "Freeing a tensor");
+  }
+
+ private:
+  DeviceBuffer routed_;
+  engine::Stream side_;
+  Event fork_;
+  Event join_;
+};
+
 /// A step on two streams. In the faulty program only the caller's final synchronise joins them.
 class MissingJoin final : public GroupedProgram {
  public:
@@ -142,6 +189,7 @@ std::span<const GalleryProgram> order_programs() {
   static constexpr GalleryProgram kPrograms[] = {
       {"programmatic-without-wait", make_program<ProgrammaticWithoutWait>},
       {"unordered-siblings", make_program<UnorderedSiblings>},
+      {"freed-before-use", make_program<FreedBeforeUse>},
       {"missing-join", make_program<MissingJoin>},
   };
   return kPrograms;

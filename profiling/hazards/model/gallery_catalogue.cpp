@@ -193,6 +193,22 @@ std::vector<HazardCase> order_cases() {
        .rule = "unordered-access",
        .plain = Verdict::Right,
        .library = {}},
+      {.id = "freed-before-use",
+       .hazard = 23,
+       .title = "A tensor is freed in the graph before a second stream has used it",
+       .mistake = "The second stream of the step reads a tensor from the stream-ordered allocator. "
+                  "Eager steps free it once both streams are done with it; under capture the "
+                  "program frees it at once.",
+       .symptom = "The step's next tensor gets the memory and overwrites it while the second "
+                  "stream still reads: results are wrong in every replay.",
+       .cure = "The free is captured behind the last use, once the first stream has waited for the "
+               "second.",
+       .signs = {{.symptom = Symptom::Wrong,
+                  .question = "Is a tensor freed on one stream of the step while another stream "
+                              "of it still reads?"}},
+       .rule = "used-after-free-node",
+       .plain = Verdict::Wrong,
+       .library = {}},
       {.id = "missing-join",
        .hazard = 14,
        .title = "A fork that is never joined",

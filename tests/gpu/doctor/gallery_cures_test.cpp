@@ -1,5 +1,6 @@
 // Hand-written experiments that show a program's fault and cure it: the programs can be proved
 // regardless of what the rules find.
+#include <algorithm>
 #include <cstring>
 
 #include "tests/gpu/doctor/gallery_run.h"
@@ -111,6 +112,18 @@ TEST_F(Cures, ADelayedWriterAndAnOrder) {
       verdict("unordered-siblings", false, {.delayed = {writer}, .ordered = {{writer, reader}}}),
       Verdict::Right);
   EXPECT_EQ(verdict("unordered-siblings", true, {.delayed = {writer}}), Verdict::Right);
+}
+
+TEST_F(Cures, AReaderBeforeTheFreeOfWhatItReads) {
+  const Snapshot plain = snapshot("freed-before-use", false);
+  ASSERT_FALSE(plain.graphs.empty());
+  const auto& nodes = plain.graphs.front().nodes;
+  const auto free = std::ranges::find(nodes, NodeType::MemFree, &SnapshotNode::type);
+  ASSERT_NE(free, nodes.end());
+  const NodeRef first_free{.graph = 0, .node = static_cast<int>(free - nodes.begin())};
+  const NodeRef reader = node_of(plain, engine::Stage::Fprop);
+  EXPECT_EQ(verdict("freed-before-use", false, {.ordered = {{reader, first_free}}}),
+            Verdict::Right);
 }
 
 const std::vector<FilledMemory> kOverwritten = {{.owner = "saved activation", .value = 0xFF}};
