@@ -47,7 +47,7 @@ head -n 1 "$here/h200_layer_recording.jsonl" > a.json
 log=visit.log call doctor --request a.json --prove --record visit.session || [ -e visit.session ]
 log=case.log call doctor --case workspace-regrown --prove --record case.session || [ -e case.session ]
 
-# What ships has one run of each kind, and is at most 8 MB.
+# What ships has one run of each kind, and is at most 10 MB.
 "$program" export sweep.session --session points.session --runs 1,3,5,6,7
 "$program" export runs.session --session h200_layer.session --runs 1,3,4,7,9,10 \
   --add points.session --add ab.session --add compare.session --add steps.session --add visit.session --add case.session
