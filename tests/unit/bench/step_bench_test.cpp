@@ -234,14 +234,15 @@ TEST(StepBench, TheCpuReferenceHasEveryPart) {
       {target.get()}, StepKind::Linear, {.shapes = {kSmall}}, 1e-3, progress,
       [&](const std::vector<MeasuredStepRow>& rows) {
         ++cases;
-        EXPECT_EQ(rows.size(), 3 * 5 + 2U);
+        EXPECT_EQ(rows.size(), 3 * 5 + 3U);
         for (const MeasuredStepRow& measured : rows) {
           const StepBenchRow& row = measured.row;
           if (row.subject == "fp8-per-tensor-fast") {
             EXPECT_THAT(row.skipped, HasSubstr("FP32"));
             continue;
           }
-          if (row.subject == name_of(StepBenchRecipe::OwnBlock)) {
+          if (row.subject == name_of(StepBenchRecipe::OwnBlock) ||
+              row.subject == name_of(StepBenchRecipe::OwnBlockAddsDw)) {
             EXPECT_THAT(row.skipped, HasSubstr("CUDA device"));
             continue;
           }

@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMaxBytes = 8'000'000;  // of one
-constexpr std::uintmax_t kMaxBytesTogether = 10'000'000;
+constexpr std::uintmax_t kMaxBytes = 10'000'000;  // of one
+constexpr std::uintmax_t kMaxBytesTogether = 12'000'000;
 
 const fs::path kFolder = EXPERTSCOPE_SOURCE "/assets/sessions";
 
