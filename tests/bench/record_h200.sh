@@ -55,6 +55,12 @@ python3 - <<'PYTHON'
 import sqlite3
 
 file = sqlite3.connect("h200_layer.session")
+# Tiles are kept of runs whose products have them; those of quantization alone would be another 0.6 MB.
+own = file.execute("SELECT DISTINCT run_id FROM tiled_launches WHERE stage <> 'quantize'")
+kept = ", ".join(str(run) for (run,) in own)
+for table in ("launch_tiles", "tiled_launches"):
+    file.execute(f"DELETE FROM {table} WHERE run_id NOT IN ({kept})")
+file.commit()
 file.execute("VACUUM")
 for run, low, high, count in file.execute(
         "SELECT run_id, MIN(sm_clock_mhz), MAX(sm_clock_mhz), COUNT(*) FROM power_samples GROUP BY run_id"):

@@ -76,12 +76,12 @@ def test_notes_of_cards_are_whole_or_say_what_is_missing(open_window, width, hei
             as_read = note["label"].replace("\n", " ").replace(" \u00b7 ", " ")
             whole = as_read == note["value"].replace(" \u00b7 ", " ")
             assert whole or "..." in note["label"], note
-            if not whole:
+            if not whole and note["visible"]:  # others are there after scrolling
                 assert hover(window, name).startswith(note["value"] + "\n"), note
         if page == 1:
             for one in ("timeline", "kernels", "experts", "roofline"):
                 assert "..." not in notes[f"performance.{one}_card.note"]["label"], one
-            assert notes["performance.iterations_card.note"]["label"].startswith("n 20, 8")
+            assert notes["performance.iterations_card.note"]["label"].startswith("n 20, 7")
 
 
 def test_what_is_cut_in_the_bars_is_whole_in_its_tooltip(open_window):
