@@ -48,7 +48,7 @@ def test_one_card_at_a_time_and_back(recorded):
         "performance.timeline_card.title"], "one card"
     assert "performance.spread" not in ids_of(current), "figures under the card are no controls"
     run = window.control("present.run")["value"]
-    assert run.startswith("step 11.1") and "TFLOP/s · SNR of Y 23.6 dB · " in run and "NVIDIA H200" in run and "FP8 block" in run
+    assert run.startswith("step 11.2") and "TFLOP/s · SNR of Y 23.6 dB · " in run and "NVIDIA H200" in run and "FP8 block" in run
     sentence = window.control("present.sentence")["value"]
     assert re.match(r"Kernels run for 99\.\d % of the median replay: its gaps together take ", sentence)
     assert "Most of the time goes to wgrad (31 %), then quantize (22 %)" in sentence
