@@ -19,6 +19,7 @@ from window_driver import Window  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "assets" / "pictures"
 BUG = ROOT / "assets" / "sessions" / "workspace_bug.session"
+EXAMPLE = ROOT / "assets" / "sessions" / "h200_layer.session"
 PAGES = ["performance", "numerics", "graphs", "compare"]
 VIEWS = {"topology": 1, "memory": 2, "doctor": 3}  # of the Graphs page
 WHOLE, SMALLER = (1440, 900), (1200, 750)
@@ -64,6 +65,24 @@ def graphs_view(name):
         keep(one, name)
 
 
+def launch(name):
+    """One launch of our own product: the first B of the example's A and B."""
+    with window(str(EXAMPLE), "--no-worker") as one:
+        def choose(words):
+            one.wait(words, lambda m: any(words in c["label"] for c in m["controls"]))
+            one.settle()
+            one.click(next(c["id"] for c in one.map()["controls"] if words in c["label"]))
+
+        one.wait("the runs", shows("top.run"))
+        one.settle()
+        one.click("top.run")
+        choose("A/B of")
+        choose(". B: ")
+        one.wait("its launches", shows("performance.launch"))
+        one.settle()
+        keep(one, name)
+
+
 def connect(name):
     with tempfile.TemporaryDirectory() as home, SshServer() as server:
         (pathlib.Path(home) / ".ssh").mkdir()
@@ -80,7 +99,8 @@ def connect(name):
             keep(one, name)
 
 
-TAKEN_BY = dict.fromkeys(PAGES, page) | dict.fromkeys(VIEWS, graphs_view) | {"connect": connect}
+TAKEN_BY = dict.fromkeys(PAGES, page) | dict.fromkeys(VIEWS, graphs_view) | {
+    "launch": launch, "connect": connect}
 
 
 def main():
