@@ -54,10 +54,11 @@ struct TiledLaunch {
   int kept_every = 1;       // 2 = `kept` has the tiles of every second multiprocessor
   std::vector<LaunchTile> kept = {};  // by multiprocessor, then begin
 
-  /// Rounds that it takes to run all tiles if every multiprocessor runs `tiles_at_once` of them.
+  /// Tiles that all multiprocessors run at once if each runs `tiles_at_once` of them.
+  std::int64_t places() const { return std::int64_t{multiprocessors} * tiles_at_once; }
+  /// Rounds of `places()` that it takes to run all tiles.
   double waves() const {
-    const double places = static_cast<double>(multiprocessors) * tiles_at_once;
-    return places > 0.0 ? static_cast<double>(tiles) / places : 0.0;
+    return places() > 0 ? static_cast<double>(tiles) / static_cast<double>(places()) : 0.0;
   }
   double tail_share() const {
     return duration_ns > 0 ? static_cast<double>(tail_ns) / static_cast<double>(duration_ns) : 0.0;

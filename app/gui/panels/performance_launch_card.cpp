@@ -18,9 +18,8 @@ std::string share_text(double share) { return fmt::format("{:.1f} %", 100.0 * sh
 std::string figures_text(const engine::TiledLaunch& launch) {
   std::string text = fmt::format(
       "{:.2f} waves of {} tiles \u00b7 tail {} ({}) \u00b7 SMs busy {} \u00b7 imbalance {:.2f}",
-      launch.waves(), launch.multiprocessors * launch.tiles_at_once,
-      plot::duration_text(static_cast<double>(launch.tail_ns)), share_text(launch.tail_share()),
-      share_text(launch.busy_share), launch.imbalance);
+      launch.waves(), launch.places(), plot::duration_text(static_cast<double>(launch.tail_ns)),
+      share_text(launch.tail_share()), share_text(launch.busy_share), launch.imbalance);
   if (launch.occupied < launch.multiprocessors) {
     text += fmt::format(" \u00b7 tiles on {} of {} SMs", launch.occupied, launch.multiprocessors);
   }
@@ -110,9 +109,8 @@ std::string PerformancePanel::launch_value(int selected) const {
   const engine::TiledLaunch& launch = result.measurements.tiled_launches[launch_index()];
   const plot::Range& view = launch_plot_.view.x;
   return fmt::format(
-      "launch={};tiles={};sms={};waves={:.2f};tail_ns={};busy={:.3f};imbalance={:.2f};from_ns={:."
-      "0f};"
-      "to_ns={:.0f};shown={};narrow={};every={};selected={}",
+      "launch={};tiles={};sms={};waves={:.2f};tail_ns={};busy={:.3f};imbalance={:.2f};"
+      "from_ns={:.0f};to_ns={:.0f};shown={};narrow={};every={};selected={}",
       profiling::launch_name(result, launch), launch.tiles, launch.multiprocessors, launch.waves(),
       launch.tail_ns, launch.busy_share, launch.imbalance, view.min, view.max, launch_plot_.tiles,
       launch_plot_.narrow, launch_every_, selected);

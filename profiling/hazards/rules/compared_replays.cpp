@@ -104,9 +104,8 @@ std::string replays_text(const Compared& replays) {
 const Allocation* memory_at(const RuleContext& context, const ChangedMemory& changed) {
   const Allocation* found = nullptr;
   for (const Allocation& memory : context.snapshot.ledger) {
-    const bool here = memory.address < changed.address + changed.bytes &&
-                      changed.address < memory.address + memory.bytes;
-    if (here && memory.live() && (found == nullptr || memory.bytes < found->bytes)) found = &memory;
+    if (!memory.live() || !overlaps(changed, memory)) continue;
+    if (found == nullptr || memory.bytes < found->bytes) found = &memory;
   }
   return found;
 }
@@ -116,12 +115,19 @@ bool reached_by_any(const std::vector<ComparedGraph>& graphs, const ChangedMemor
                              [&](const ComparedGraph& graph) { return graph.reaches(changed); });
 }
 
-std::vector<NodeRef> nodes_holding(const RuleContext& context, int graph, int allocation) {
-  std::vector<NodeRef> nodes;
+/// The program wrote to it since the comparison before.
+bool refreshed(const ComparedReplay& replay, const Allocation& memory) {
+  return std::ranges::any_of(replay.changed, [&](const ChangedMemory& changed) {
+    return changed.by_program && overlaps(changed, memory);
+  });
+}
+
+void add_nodes_holding(const RuleContext& context, int graph, const Allocation& memory,
+                       std::vector<NodeRef>& nodes) {
   for (const Touch& touch : context.touches(graph)) {
-    if (touch.allocation == allocation) add_node(nodes, {.graph = graph, .node = touch.node});
+    if (context.allocation(touch.allocation) == &memory)
+      add_node(nodes, {.graph = graph, .node = touch.node});
   }
-  return nodes;
 }
 
 std::string measured_text(const Compared& replays) {
@@ -138,11 +144,8 @@ const Allocation* written_elsewhere(const RuleContext& context,
     if (!changed.by_program || reached_by_any(graphs, changed)) continue;
     const Allocation* written = memory_at(context, changed);
     if (written == nullptr || !is_subjects_device_memory(*written)) continue;
-    const bool each_time = std::ranges::all_of(replays, [&](const ComparedReplay* replay) {
-      return std::ranges::any_of(replay->changed, [&](const ChangedMemory& other) {
-        return other.by_program && overlaps(other, *written);
-      });
-    });
+    const bool each_time = std::ranges::all_of(
+        replays, [&](const ComparedReplay* replay) { return refreshed(*replay, *written); });
     if (!each_time) continue;
     for (const Allocation* reached : graph.inputs()) {
       if (reached->bytes != written->bytes) continue;
@@ -162,13 +165,11 @@ void find_stale_input(const RuleContext& context, const std::vector<ComparedGrap
   const Allocation* input = nullptr;
   const Allocation* written = written_elsewhere(context, graphs, replays, input, graph);
   if (written == nullptr) return;
-  const int index = static_cast<int>(input - context.snapshot.ledger.data());
   Finding finding{.rule = "stale-input", .hazard = 24, .confidence = Confidence::Possible};
-  finding.nodes = nodes_holding(context, graph.graph(), index);
+  add_nodes_holding(context, graph.graph(), *input, finding.nodes);
   finding.title = fmt::format(
       "Every replay of {} repeats the same result: the program writes {}, which no graph reads, "
-      "and "
-      "not {}",
+      "and not {}",
       context.graph(graph.graph()).name, text(*written), text(*input));
   finding.explanation =
       "A replay reads the memory whose addresses were captured. New data that arrive in another "
@@ -182,19 +183,12 @@ void find_stale_input(const RuleContext& context, const std::vector<ComparedGrap
       text(*written), text(*input), input->address));
   finding.evidence.push_back(
       "Possible, not certain: the buffer may be meant for something else, and the input may be "
-      "meant "
-      "to stay.");
+      "meant to stay.");
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "A replay after the new data were copied to the captured buffer has another result.";
   finding.proof.needs_cure = false;
   findings.push_back(std::move(finding));
-}
-
-bool refreshed(const ComparedReplay& replay, const Allocation& memory) {
-  return std::ranges::any_of(replay.changed, [&](const ChangedMemory& changed) {
-    return changed.by_program && overlaps(changed, memory);
-  });
 }
 
 /// An input that the program used to refresh stays, while it goes on with another one.
@@ -223,8 +217,7 @@ void find_partly_stale_input(const RuleContext& context, const ComparedGraph& gr
       earlier.rbegin(), earlier.rend(),
       [&](const ComparedReplay* replay) { return refreshed(*replay, **stays); });
   Finding finding{.rule = "stale-input", .hazard = 24, .confidence = Confidence::Possible};
-  finding.nodes = nodes_holding(context, graph.graph(),
-                                static_cast<int>(*stays - context.snapshot.ledger.data()));
+  add_nodes_holding(context, graph.graph(), **stays, finding.nodes);
   finding.title = fmt::format(
       "{} reads {}, which the program refreshed up to replay {}, and since then only {}",
       context.graph(graph.graph()).name, text(**stays), (*last)->replay, text(**goes_on));
@@ -270,11 +263,8 @@ void find_carried_over(const RuleContext& context, const ComparedGraph& graph,
   // Flags and counters are small.
   std::ranges::stable_sort(written, {}, &Allocation::bytes);
   Finding finding{.rule = "carried-over", .hazard = 25, .confidence = Confidence::Possible};
-  for (const Allocation* memory : written) {
-    const int index = static_cast<int>(memory - context.snapshot.ledger.data());
-    for (const NodeRef node : nodes_holding(context, graph.graph(), index))
-      add_node(finding.nodes, node);
-  }
+  for (const Allocation* memory : written)
+    add_nodes_holding(context, graph.graph(), *memory, finding.nodes);
   finding.title = fmt::format(
       "{} of {} had the same inputs and wrote something else each: the graph carries something "
       "over",
@@ -283,8 +273,7 @@ void find_carried_over(const RuleContext& context, const ComparedGraph& graph,
   finding.explanation =
       "What a replay leaves in memory, a flag, a counter or a partial sum, is what the next one "
       "begins with. If it should begin anew each time, the first replay is right and later ones "
-      "are "
-      "not.";
+      "are not.";
   finding.evidence.push_back(measured_text(replays));
   finding.evidence.push_back(
       "Between them the program and other graphs changed nothing that the graph's arguments "
@@ -298,8 +287,7 @@ void find_carried_over(const RuleContext& context, const ComparedGraph& graph,
                   replays.back()->replay, size_text(bytes), written.size(), names));
   finding.evidence.push_back(
       "Possible, not certain: weights, moments and step numbers of a captured optimizer are meant "
-      "to "
-      "go on, and sums that threads add to in any order differ as well.");
+      "to go on, and sums that threads add to in any order differ as well.");
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "Two replays that begin with the same memory, everything that a replay writes included, are "

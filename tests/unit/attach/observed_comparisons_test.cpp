@@ -3,9 +3,7 @@
 
 #include <cstring>
 
-#include "profiling/attach/observed/observed_process.h"
-#include "profiling/attach/spool/spool_reader.h"
-#include "tests/support/hand_made_spool.h"
+#include "tests/support/observe.h"
 
 namespace profiling {
 namespace {
@@ -34,20 +32,6 @@ class ObservingComparisons : public testing::Test {
                                      .cut = 0},
                bytes);
   }
-  ObservedProcess observed() {
-    const std::string path = testing::TempDir() + "/observed_comparisons.spool";
-    spool_.write(path);
-    auto reader = SpoolReader::open(path);
-    EXPECT_TRUE(reader.ok());
-    ObservedProcess process;
-    EXPECT_TRUE(
-        reader.value()
-            .follow(SpoolReader::Until::End, [&](const SpoolFrame& frame) { process.take(frame); })
-            .ok());
-    process.take(reader.value().state());
-    EXPECT_TRUE(check_snapshot(process.snapshot()).ok());
-    return process;
-  }
   static ChangedRange range(std::uint64_t address, std::uint32_t changed) {
     return {.address = address, .bytes = 4096, .changed = changed, .unused = 0};
   }
@@ -62,7 +46,7 @@ TEST_F(ObservingComparisons, WhatAnotherGraphWritesIsAChangeInBetween) {
   compared(2, 1, {range(0x9000, ChangedRange::kByReplay)});
   compared(1, 2, {range(0x1000, ChangedRange::kByReplay)});
   compared(1, 3, {range(0x1000, ChangedRange::kByProgram)});
-  const ObservedProcess process = observed();
+  const ObservedProcess process = observe(spool_);
   EXPECT_EQ(process.compared(), 4U);
   const Snapshot snapshot = process.snapshot();
   const std::vector<ComparedReplay>& first = snapshot.graphs.at(0).compared;
@@ -82,7 +66,7 @@ TEST_F(ObservingComparisons, FramesThatClaimMoreThanTheyHoldAreLeftOut) {
   compared(1, 1, {range(0x1000, ChangedRange::kByReplay)}, 2);
   compared(1, 2, {}, spool::kMostChangedRanges + 1);
   compared(7, 3, {});  // no graph has this handle
-  const ObservedProcess process = observed();
+  const ObservedProcess process = observe(spool_);
   EXPECT_TRUE(process.snapshot().graphs.at(0).compared.empty());
 }
 
@@ -91,9 +75,9 @@ TEST_F(ObservingComparisons, TheEndOfComparisonsHasAReason) {
   spool_.add(spool::ComparisonsStopped{.result = 218,
                                        .call_bytes = static_cast<std::uint32_t>(call.size())},
              call);
-  EXPECT_EQ(observed().comparisons_stopped(), "cuModuleLoadData gave error 218");
+  EXPECT_EQ(observe(spool_).comparisons_stopped(), "cuModuleLoadData gave error 218");
   spool_.add(spool::ComparisonsStopped{.result = 600, .call_bytes = 0});
-  EXPECT_THAT(observed().comparisons_stopped(), testing::HasSubstr("within 30 s"));
+  EXPECT_THAT(observe(spool_).comparisons_stopped(), testing::HasSubstr("within 30 s"));
 }
 
 }  // namespace

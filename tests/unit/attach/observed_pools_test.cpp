@@ -3,9 +3,7 @@
 
 #include <map>
 
-#include "profiling/attach/observed/observed_process.h"
-#include "profiling/attach/spool/spool_reader.h"
-#include "tests/support/hand_made_spool.h"
+#include "tests/support/observe.h"
 
 namespace profiling {
 namespace {
@@ -50,21 +48,7 @@ class ObservingPools : public testing::Test {
                                  .nodes = 0});
     spool_.add(spool::GraphRead{.graph = number, .nodes = 0, .result = 0});
   }
-  Snapshot snapshot() {
-    const std::string path = testing::TempDir() + "/observed_pools.spool";
-    spool_.write(path);
-    auto reader = SpoolReader::open(path);
-    EXPECT_TRUE(reader.ok());
-    ObservedProcess process;
-    EXPECT_TRUE(
-        reader.value()
-            .follow(SpoolReader::Until::End, [&](const SpoolFrame& frame) { process.take(frame); })
-            .ok());
-    process.take(reader.value().state());
-    Snapshot made = process.snapshot();
-    EXPECT_TRUE(check_snapshot(made).ok());
-    return made;
-  }
+  Snapshot snapshot() { return observe(spool_).snapshot(); }
   /// By the offset from the segment, of what lives.
   std::map<std::uint64_t, std::string> owners() {
     std::map<std::uint64_t, std::string> found;

@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "profiling/attach/spool/spool_reader.h"
 #include "profiling/hazards/rules/diagnosis.h"
-#include "tests/support/hand_made_spool.h"
+#include "tests/support/observe.h"
 
 namespace profiling {
 namespace {
@@ -91,21 +90,7 @@ class Observing : public testing::Test {
   }
   void launched(std::uint64_t times) { spool_.count(0, kExec, 1, times, spool_.end()); }
 
-  Snapshot snapshot() {
-    const std::string path = testing::TempDir() + "/observed.spool";
-    spool_.write(path);
-    auto reader = SpoolReader::open(path);
-    EXPECT_TRUE(reader.ok());
-    ObservedProcess process;
-    EXPECT_TRUE(
-        reader.value()
-            .follow(SpoolReader::Until::End, [&](const SpoolFrame& frame) { process.take(frame); })
-            .ok());
-    process.take(reader.value().state());
-    Snapshot made = process.snapshot();
-    EXPECT_TRUE(check_snapshot(made).ok());
-    return made;
-  }
+  Snapshot snapshot() { return observe(spool_).snapshot(); }
   std::vector<std::string> rules() {
     std::vector<std::string> found;
     for (const Finding& finding : diagnose(snapshot(), {})) found.push_back(finding.rule);

@@ -56,6 +56,12 @@ TEST(TiledLaunch, TimeWithTwoTilesOfAnSmCountsOnce) {
   EXPECT_EQ(launch.tail_ns, 0);
 }
 
+TEST(TiledLaunch, PlacesOfAFileFitAtItsLimits) {
+  const TiledLaunch launch{.multiprocessors = 1 << 20, .tiles_at_once = 1 << 30, .tiles = 1};
+  EXPECT_EQ(launch.places(), std::int64_t{1} << 50);
+  EXPECT_GT(launch.waves(), 0.0);
+}
+
 TEST(TiledLaunch, WithoutTilesHasNoFigures) {
   const TiledLaunch launch = launch_of(132, {});
   EXPECT_EQ(launch.duration_ns, 0);
