@@ -30,6 +30,8 @@ bool set(AgentOrder& order, std::string_view name, std::string_view value) {
     return read_number(value, program.spool_bytes);
   } else if (name == "compare_memory") {
     program.compare_memory = value == "yes";
+  } else if (name == "markers") {
+    program.markers = value == "yes";
   } else if (name == "goes_on") {
     order.goes_on = value == "yes";
   } else {
@@ -48,6 +50,7 @@ std::vector<std::string> agent_words(const AgentOrder& order) {
   if (program.rank) words.push_back(fmt::format("rank={}", *program.rank));
   if (!program.library.empty()) words.push_back("library=" + program.library);
   if (program.compare_memory) words.emplace_back("compare_memory=yes");
+  if (program.markers) words.emplace_back("markers=yes");
   if (order.goes_on) words.emplace_back("goes_on=yes");
   words.emplace_back("--");
   words.insert(words.end(), program.command.begin(), program.command.end());

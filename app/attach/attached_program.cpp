@@ -40,6 +40,7 @@ std::vector<std::string> environment_of(const AttachOptions& options, const std:
   own.push_back(
       variable(profiling::spool::kRankVariable, options.rank ? std::to_string(*options.rank) : ""));
   own.push_back(variable(profiling::spool::kCompareVariable, options.compare_memory ? "1" : ""));
+  own.push_back(variable(profiling::spool::kMarkersVariable, options.markers ? "1" : ""));
   own.push_back(variable(profiling::spool::kLimitVariable,
                          options.spool_bytes == 0 ? "" : std::to_string(options.spool_bytes)));
   std::string preload = library;

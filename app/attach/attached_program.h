@@ -18,6 +18,7 @@ struct AttachOptions {
   std::string only;  // record only processes with this word on their command line; empty = all
   std::optional<int> rank;                 // record only processes whose RANK is this
   bool compare_memory = false;             // hash all memory before and after replays
+  bool markers = false;                    // graphs show how far a replay gets
   std::uint64_t spool_bytes = 0;           // limit of each process's spool; 0 = the library's own
   std::string folder;                      // of the spools; it exists
   std::string library{};                   // that is preloaded; empty = attach_library()

@@ -44,19 +44,57 @@ bool names_stream(const profiling::OpenWait& wait) {
          wait.call == profiling::spool::WaitCall::GraphLaunch;
 }
 
-/// The graph whose launch is the newest, on the stream that is waited for if there is one; null =
-/// none was launched.
+using Replays = std::vector<profiling::ObservedReplay>;
+
+/// Null = none of this graph is known to be under way.
+const profiling::ObservedReplay* replay_of(const Replays& replays, std::uint64_t graph) {
+  const auto found = std::ranges::find(replays, graph, &profiling::ObservedReplay::graph);
+  return found == replays.end() ? nullptr : &*found;
+}
+
+/// The graph whose launch is the newest, on the stream that is waited for if there is one; one that
+/// markers show under way comes before all others. Null = none was launched.
 const profiling::GraphLaunches* suspect(const profiling::SpoolState& state,
-                                        const profiling::OpenWait& wait) {
+                                        const profiling::OpenWait& wait, const Replays& replays) {
   const profiling::GraphLaunches* newest = nullptr;
+  const auto rank = [&](const profiling::GraphLaunches& graph) {
+    return std::pair(replay_of(replays, graph.graph) != nullptr, graph.last_launch);
+  };
   const auto newer = [&](const profiling::GraphLaunches& graph) {
-    return graph.launches > 0 && (newest == nullptr || graph.last_launch > newest->last_launch);
+    return graph.launches > 0 && (newest == nullptr || rank(graph) > rank(*newest));
   };
   for (const profiling::GraphLaunches& graph : state.graphs) {
     if (names_stream(wait) && graph.last_stream != wait.stream) continue;
     if (newer(graph)) newest = &graph;
   }
   return newest;
+}
+
+/// What markers say about that graph, and about others whose replays stand still as well.
+std::string marker_words(const profiling::ObservedProcess& process, const Replays& replays,
+                         std::uint64_t graph) {
+  std::string words;
+  const profiling::ObservedReplay* replay = replay_of(replays, graph);
+  if (replay != nullptr) {
+    const auto count = [&](profiling::NodeState state) {
+      return std::ranges::count(replay->nodes, state);
+    };
+    words = fmt::format("Its markers show {} finished, {} running, {} not reached. ",
+                        engine::counted(count(profiling::NodeState::Done), "node"),
+                        count(profiling::NodeState::Running),
+                        count(profiling::NodeState::NotReached));
+  } else if (process.is_marked(graph)) {
+    words = "Its markers show no replay under way: its launch waits for what is before it. ";
+  } else {
+    const std::string why = process.why_unmarked(graph);
+    words = fmt::format("It has no markers{}, so which node runs is not known. ",
+                        why.empty() ? "" : fmt::format(" ({})", why));
+  }
+  for (const profiling::ObservedReplay& other : replays) {
+    if (other.graph == graph) continue;
+    words += fmt::format("A replay of {} is under way as well. ", profiling::graph_name(other.graph));
+  }
+  return words;
 }
 
 }  // namespace
@@ -104,24 +142,35 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
   stall.kind = wait.call == profiling::spool::WaitCall::GraphLaunch
                    ? profiling::StallKind::HostBlocked
                    : profiling::StallKind::Unknown;
-  const profiling::GraphLaunches* launched = suspect(state, wait);
+  const Replays replays = process.replays_since(wait.since);
+  const profiling::GraphLaunches* launched = suspect(state, wait, replays);
   if (launched != nullptr) {
     const std::string name = profiling::graph_name(launched->graph);
     const auto graph = std::ranges::find(graphs, name, &profiling::GraphSnapshot::name);
     stall.graph = graph == graphs.end() ? 0 : static_cast<int>(graph - graphs.begin());
     stall.replay =
         static_cast<int>(std::min<std::uint64_t>(launched->launches, profiling::kMaxReplays));
-    stall.evidence =
-        fmt::format("{} is the last graph launched {} (its launch {}). ", name,
-                    names_stream(wait) ? "on the stream that is waited for" : "by the process",
-                    launched->launches);
+    const profiling::ObservedReplay* replay = replay_of(replays, launched->graph);
+    if (replay != nullptr && graph != graphs.end() && replay->nodes.size() == graph->nodes.size()) {
+      stall.nodes = replay->nodes;
+      stall.last_finished = replay->last_finished;
+    }
+    const std::string_view where =
+        names_stream(wait) ? "on the stream that is waited for" : "by the process";
+    // Launches that are queued behind the one under way have been counted too.
+    stall.evidence = replay == nullptr
+                         ? fmt::format("{} is the last graph launched {} (its launch {}). ", name,
+                                       where, launched->launches)
+                         : fmt::format("A replay of {} stands still ({} launched {}). ", name,
+                                       engine::counted(launched->launches, "replay"), where);
+    stall.evidence += marker_words(process, replays, launched->graph);
   } else {
     record.experiment.graph = false;
     stall.evidence = names_stream(wait) ? "No graph was launched on the stream that is waited for. "
                                         : "No graph was launched. ";
   }
   record.experiment.replays = std::min(stall.replay, profiling::kMaxExperimentReplays);
-  record.experiment.markers = false;
+  record.experiment.markers = !stall.nodes.empty();
   for (const profiling::OpenWait& one : state.waits) {
     stall.evidence +=
         fmt::format("{} has been in {} for {:.1f} s. ", process.thread_text(one.thread),

@@ -328,6 +328,10 @@ void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std
       "Hash the device's memory before and after the first 9 replays of each graph, and later ever "
       "fewer: finds inputs that nobody refreshes and what replays carry over. Launches of "
       "these replays wait, so faults of timing may hide");
+  command.add_flag(
+      "--markers", options->program.markers,
+      "Instantiate a copy of each graph in which a node behind every node writes that it has "
+      "ended: a hang then shows which node runs. Costs 1 to 2 us per node and replay");
   command.add_flag("--end-on-hang", options->end_on_hang,
                    "End the program when it hangs, once its state is known (default: leave it)");
   command.add_flag(

@@ -325,6 +325,7 @@ engine::Status AttachController::start(const AttachOrder& order, const RemotePla
   options.only = order.only;
   options.rank = order.rank;
   options.compare_memory = order.compare_memory;
+  options.markers = order.markers;
   if (here) options.library = library_.value();
   options.working_folder = order.working_folder;
   begin(

@@ -213,6 +213,7 @@ struct AttachOrder {
   std::optional<int> rank{};     // only the process whose RANK is this
   bool core_dump = false;        // of the device, when it hangs; only where the window runs
   bool compare_memory = false;   // before and after replays
+  bool markers = false;          // graphs show how far a replay gets
 };
 /// Examines what an earlier program left behind.
 struct ReadAttachRecord {

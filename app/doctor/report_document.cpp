@@ -75,6 +75,12 @@ void add_subject(const Snapshot& snapshot, Document& document) {
   }
 }
 
+/// A node, and what captured it if that is known.
+std::string title_and_place(const Snapshot& snapshot, profiling::NodeRef node) {
+  const std::string place = profiling::capture_place(snapshot, node);
+  return node_title(snapshot, node) + (place.empty() ? "" : ", captured at " + place);
+}
+
 Table accesses_table(const Snapshot& snapshot, const Finding& finding) {
   return {
       .name = "accesses",
@@ -95,9 +101,7 @@ void add_finding(const DoctorReport& report, std::size_t number, Document& docum
   document.fact("rule", fmt::format("{}, hazard {}", finding.rule, finding.hazard));
   std::vector<std::string> nodes;
   for (const profiling::NodeRef node : finding.nodes) {
-    const std::string captured_at = profiling::capture_place(report.snapshot, node);
-    nodes.push_back(node_title(report.snapshot, node) +
-                    (captured_at.empty() ? "" : ", captured at " + captured_at));
+    nodes.push_back(title_and_place(report.snapshot, node));
   }
   if (!nodes.empty()) document.fact("nodes", fmt::format("{}", fmt::join(nodes, "\n")));
   if (!finding.missing_order.empty()) document.fact("missing", finding.missing_order);
@@ -164,7 +168,8 @@ void add_stall(const DoctorReport& report, const ExperimentRecord& record,
   if (stall.last_finished >= 0) document.fact("last", "finished: " + title(stall.last_finished));
   for (std::size_t node = 0; node < stall.nodes.size(); ++node) {
     if (stall.nodes[node] != profiling::NodeState::Running) continue;
-    document.fact("running", title(static_cast<int>(node)));
+    const profiling::NodeRef running = {.graph = stall.graph, .node = static_cast<int>(node)};
+    document.fact("running", title_and_place(report.snapshot, running));
   }
   if (stall.nodes.empty()) document.fact("nodes", "not known, because there are no markers");
   if (stall.core_dump.empty()) return;

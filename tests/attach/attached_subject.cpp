@@ -15,6 +15,7 @@
 
 #include "tests/attach/communicator_calls.h"
 #include "tests/attach/compared_scenarios.h"
+#include "tests/attach/marker_scenarios.h"
 #include "tests/attach/node_scenarios.h"
 #include "tests/attach/pool_scenarios.h"
 #include "tests/attach/stream_scenarios.h"
@@ -214,15 +215,7 @@ void many_frames(Program& program) {
 void hangs(Program& program) {
   CUgraphExec well = program.step(program.memory());
   program.launch(well, 3);
-  CUfunction function = nullptr;
-  check(program.cu.module_function(&function, program.module, "spin"), "cuModuleGetFunction");
-  CUgraphExec spinning = program.instantiated(program.captured([&] {
-    std::array<void*, 1> arguments = {&program.x};
-    check(program.cu.launch_kernel(function, 1, 1, 1, 32, 1, 1, 0, program.stream, arguments.data(),
-                                   nullptr),
-          "cuLaunchKernel");
-  }));
-  program.launch(spinning);
+  program.launch(program.instantiated(program.captured([&] { spin(program); })));
 }
 
 // ---- Communicators -----------------------------------------------------------------------------
@@ -363,6 +356,11 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"node-changed", node_changed},
     {"forked", forked},
     {"hangs", hangs},
+    {"hangs-in-the-middle", hangs_in_the_middle},
+    {"hangs-updated", hangs_updated},
+    {"hangs-with-memory-nodes", hangs_with_memory_nodes},
+    {"update-refused", update_refused},
+    {"many-instantiations", many_instantiations},
     {"used-after-free-node", used_after_free_node},
     {"memory-nodes", memory_nodes},
     {"freed-under-a-body", freed_under_a_body},

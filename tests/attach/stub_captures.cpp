@@ -14,19 +14,6 @@ namespace {
 std::vector<CUstream> g_capturing;
 thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-void keep_arguments(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2& from) {
-  node->kernel = from;
-  node->arguments.clear();
-  node->pointers.clear();
-  for (std::size_t i = 0; i < from.func->slots.size(); ++i) {
-    const auto* bytes = static_cast<const std::byte*>(from.kernelParams[i]);
-    node->arguments.emplace_back(bytes, bytes + from.func->slots[i].second);
-  }
-  for (auto& argument : node->arguments) node->pointers.push_back(argument.data());
-  node->kernel.kernelParams = node->pointers.data();
-  node->kernel.extra = nullptr;
-}
-
 /// Whether a path leads from every node of `stream` to what `origin` goes on from.
 bool joined(const CUstream_st& stream, const CUstream_st& origin) {
   std::set<CUgraphNode> reached(origin.newest.begin(), origin.newest.end());
@@ -49,7 +36,7 @@ CUresult launch(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, CUstream stream, bool 
     return stub::run(kernel);
   }
   const std::size_t edges = stream->origin->graph->edges.size();
-  keep_arguments(stub::add_node(stream, CU_GRAPH_NODE_TYPE_KERNEL), kernel);
+  stub::keep_arguments(stub::add_node(stream, CU_GRAPH_NODE_TYPE_KERNEL), kernel);
   std::vector<StubEdge>& all = stream->origin->graph->edges;
   for (std::size_t e = edges; e < all.size(); ++e)
     all[e].programmatic = programmatic && all[e].from->type == CU_GRAPH_NODE_TYPE_KERNEL;
@@ -57,6 +44,19 @@ CUresult launch(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, CUstream stream, bool 
 }
 
 }  // namespace
+
+void stub::keep_arguments(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2& from) {
+  node->kernel = from;
+  node->arguments.clear();
+  node->pointers.clear();
+  for (std::size_t i = 0; i < from.func->slots.size(); ++i) {
+    const auto* bytes = static_cast<const std::byte*>(from.kernelParams[i]);
+    node->arguments.emplace_back(bytes, bytes + from.func->slots[i].second);
+  }
+  for (auto& argument : node->arguments) node->pointers.push_back(argument.data());
+  node->kernel.kernelParams = node->pointers.data();
+  node->kernel.extra = nullptr;
+}
 
 CUresult stub::unsafe_call() {
   if (t_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;

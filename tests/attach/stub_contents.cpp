@@ -1,9 +1,11 @@
 // What the stub device's memory holds: a number for each address that was written. Kernels with
 // certain names compute with it, so that replays change memory as those of a program do.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "tests/attach/stub_state.h"
 
@@ -76,12 +78,26 @@ CUresult stub::run(const CUDA_KERNEL_NODE_PARAMS_v2& kernel) {
   return CUDA_SUCCESS;
 }
 
-CUresult stub::run(const CUgraph_st& graph) {
+stub::Replay stub::run(const CUgraph_st& graph) {
+  std::set<CUgraphNode> ended;
+  // Nodes were added behind those that they wait for.
   for (const auto& node : graph.nodes) {
+    const bool ready = std::ranges::all_of(graph.edges, [&](const StubEdge& edge) {
+      return edge.to != node.get() || ended.contains(edge.from);
+    });
+    const bool spins = node->type == CU_GRAPH_NODE_TYPE_KERNEL && node->kernel.func->name == "spin";
+    if (!ready || spins) continue;
+    ended.insert(node.get());
     if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) run(node->kernel);
-    if (node->type == CU_GRAPH_NODE_TYPE_MEMSET) write(node->memset.dst, node->memset.value);
+    if (node->type == CU_GRAPH_NODE_TYPE_MEMSET &&
+        !write_host(node->memset.dst, node->memset.value, node->memset.width))
+      write(node->memset.dst, node->memset.value);
     if (node->type == CU_GRAPH_NODE_TYPE_MEMCPY)
       write(node->memcpy.dstDevice, node->memcpy.srcHost, node->memcpy.WidthInBytes);
+    for (const CUstreamBatchMemOpParams& one : node->writes) {
+      if (!write_host(one.writeValue.address, static_cast<std::uint32_t>(one.writeValue.value), 1))
+        return {.result = g_fault = CUDA_ERROR_ILLEGAL_ADDRESS};
+    }
   }
-  return g_fault;
+  return {.result = g_fault, .ended = ended.size() == graph.nodes.size()};
 }

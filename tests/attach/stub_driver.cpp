@@ -193,11 +193,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* made, CUgraph graph, const CUgraphNod
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
   *exec = new CUgraphExec_st;
-  (*exec)->graph = graph;
-  for (const auto& node : graph->nodes) {
-    if (node->type == CU_GRAPH_NODE_TYPE_KERNEL && node->kernel.func->name == "spin")
-      (*exec)->hangs = true;
-  }
+  (*exec)->graph = stub::copy_of(*graph);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode*, char*, size_t) {
@@ -205,9 +201,11 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode*, c
 }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   ++exec->launches;
-  stream->hangs = stream->hangs || exec->hangs;
+  if (stream->hangs) return CUDA_SUCCESS;  // it waits for what is before it
   const std::lock_guard lock(stub::mutex());
-  return stub::run(*exec->graph);
+  const stub::Replay replay = stub::run(*exec->graph);
+  stream->hangs = !replay.ended;
+  return replay.result;
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
   return cuGraphLaunch(exec, stream);
@@ -216,13 +214,30 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
   delete exec;
   return CUDA_SUCCESS;
 }
-CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo*) {
-  exec->graph = graph;
+/// Nodes are paired in their order.
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
+  auto& nodes = exec->graph->nodes;
+  const bool same = std::ranges::equal(nodes, graph->nodes, [](const auto& a, const auto& b) {
+    return a->type == b->type;
+  });
+  if (!same || exec->graph->edges.size() != graph->edges.size()) {
+    info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    info->errorNode = graph->nodes.back().get();
+    info->errorFromNode = nullptr;
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    stub::take_parameters(nodes[n].get(), *graph->nodes[n]);
   return CUDA_SUCCESS;
 }
-CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec, CUgraphNode,
-                                           const CUDA_KERNEL_NODE_PARAMS_v2*) {
-  return CUDA_SUCCESS;
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
+  for (const auto& one : exec->graph->nodes) {
+    if (one->original != node) continue;
+    stub::keep_arguments(one.get(), *parameters);
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 // ---- Look-up

@@ -33,6 +33,8 @@ struct CUgraphNode_st {
   CUgraphConditionalNodeType condition = CU_GRAPH_COND_TYPE_IF;
   std::vector<std::unique_ptr<CUgraph_st>> bodies;
   std::vector<CUgraph> body_handles;
+  std::vector<CUstreamBatchMemOpParams> writes;
+  CUgraphNode original = nullptr;  // that this one is a copy of
 };
 struct StubEdge {
   CUgraphNode from = nullptr;
@@ -44,9 +46,8 @@ struct CUgraph_st {
   std::vector<StubEdge> edges;
 };
 struct CUgraphExec_st {
-  CUgraph graph = nullptr;  // graphs are never destroyed here
+  std::unique_ptr<CUgraph_st> graph;  // a copy, whose originals are the program's nodes
   int launches = 0;
-  bool hangs = false;  // has a kernel named "spin"
 };
 struct CUstream_st {
   bool hangs = false;
@@ -78,6 +79,12 @@ inline bool captured(CUstream stream) { return stream != nullptr && stream->orig
 /// thread is relaxed.
 CUresult unsafe_call();
 
+void keep_arguments(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2& from);
+/// Nodes and edges, without the bodies of conditional nodes.
+std::unique_ptr<CUgraph_st> copy_of(const CUgraph_st& graph);
+/// What the node does, without its place in a graph.
+void take_parameters(CUgraphNode to, const CUgraphNode_st& from);
+
 /// The next node of a captured stream.
 CUgraphNode add_node(CUstream stream, CUgraphNodeType type);
 
@@ -85,7 +92,14 @@ CUgraphNode add_node(CUstream stream, CUgraphNodeType type);
 void write(CUdeviceptr address, std::uint64_t value);
 void write(CUdeviceptr address, const void* bytes, std::size_t count);
 CUresult run(const CUDA_KERNEL_NODE_PARAMS_v2& kernel);
-CUresult run(const CUgraph_st& graph);
+/// Nodes behind one that never ends do not run. What the launch gave, and whether it ended.
+struct Replay {
+  CUresult result = CUDA_SUCCESS;
+  bool ended = true;
+};
+Replay run(const CUgraph_st& graph);
+/// Of memory that the program registered, or a marker's; false = it is not the host's.
+bool write_host(CUdeviceptr address, std::uint32_t value, std::size_t words);
 /// Counts resets.
 unsigned long long context();
 bool is_readable(CUdeviceptr address, std::size_t bytes);

@@ -22,7 +22,7 @@ class HandMadeSpool {
     set<std::uint64_t>(offsetof(spool::FileHeader, end), bytes_.size());
   }
 
-  /// Returns the frame's position. `rest` follows the payload.
+  /// Returns the frame's position, which is its time too. `rest` follows the payload.
   template <class Payload>
   std::uint64_t add(const Payload& payload, std::string_view rest = {},
                     std::uint32_t thread = 1234) {
@@ -36,6 +36,7 @@ class HandMadeSpool {
                        static_cast<std::uint32_t>(bytes_.size() - at));
     set<spool::Kind>(at + offsetof(spool::FrameHeader, kind), Payload::kKind);
     set<std::uint32_t>(at + offsetof(spool::FrameHeader, thread), thread);
+    set<std::uint64_t>(at + offsetof(spool::FrameHeader, time), at);
     set<std::uint64_t>(at + offsetof(spool::FrameHeader, check),
                        spool::check_of(Payload::kKind, content.data(), content.size()));
     std::memcpy(bytes_.data() + at + sizeof(spool::FrameHeader), content.data(), content.size());

@@ -151,7 +151,8 @@ AttachOrder AttachDialog::order() const {
           .only = only_,
           .rank = rank_of(rank_),
           .core_dump = core_dump_,
-          .compare_memory = compare_memory_};
+          .compare_memory = compare_memory_,
+          .markers = markers_};
 }
 
 std::string AttachDialog::mistake() const {
@@ -208,6 +209,10 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                                  "of each graph, and later ever fewer: finds inputs that "
                                  "nobody refreshes and what replays carry over. Launches of these "
                                  "replays wait, so faults of timing may hide"});
+  controls::checkbox(context, "attach.markers", "Mark nodes", markers_,
+                     {.tooltip = "Instantiates a copy of each graph in which a node behind every "
+                                 "node writes that it has ended: a hang then shows which node "
+                                 "runs. Costs 1 to 2 us per node and replay"});
   const std::string why = mistake();
   if (command_.empty() || why.empty()) return;
   const TextColorScope color(context.theme.colors.bad);

@@ -37,6 +37,7 @@ class AttachDialog {
   std::string record_;
   bool core_dump_ = false;
   bool compare_memory_ = false;
+  bool markers_ = false;
 };
 
 }  // namespace app

@@ -70,6 +70,11 @@ ObservedGraph* ObservedProcess::find(std::uint64_t number) {
   return found == graphs_.end() ? nullptr : &found->second;
 }
 
+const ObservedGraph* ObservedProcess::find(std::uint64_t number) const {
+  const auto found = graphs_.find(number);
+  return found == graphs_.end() ? nullptr : &found->second;
+}
+
 void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
   spool::GraphBegan began{};
   if (!frame.read(began)) return;
@@ -90,6 +95,8 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
   graph.complete = false;
   graph.updated = began.reason == spool::GraphReason::Updated;
   graph.bodies.clear();
+  graph.listed.clear();
+  graph.replay = {};
   GraphSnapshot& snapshot = graph.graph;
   const std::int64_t launches = snapshot.launches;
   const std::uint64_t last_launch = snapshot.last_launch;
@@ -281,6 +288,10 @@ void reorder(ObservedGraph& observed) {
   std::vector<int> place(graph.nodes.size(), -1);
   for (std::size_t at = 0; at < order.size(); ++at)
     place[static_cast<std::size_t>(order[at])] = static_cast<int>(at);
+  observed.listed.clear();
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].parent == -1) observed.listed.push_back(place[n]);
+  }
   std::vector<SnapshotNode> nodes;
   std::vector<std::uint64_t> handles;
   std::vector<std::uint64_t> modules;

@@ -109,6 +109,10 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_call(frame);
     case spool::Kind::Function:
       return take_function(frame);
+    case spool::Kind::GraphMarked:
+      return take_marked(frame);
+    case spool::Kind::MarkerState:
+      return take_marker_state(frame);
     case spool::Kind::GraphBegan:
       return take_graph_began(frame);
     case spool::Kind::Node:

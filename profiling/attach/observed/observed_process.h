@@ -12,6 +12,7 @@
 
 #include "engine/model/allocation.h"
 #include "profiling/attach/spool/spool_reader.h"
+#include "profiling/hazards/model/experiment.h"
 #include "profiling/hazards/model/snapshot.h"
 
 namespace profiling {
@@ -34,6 +35,14 @@ struct ObservedCommunicator {
   CapturedCommunicator shown;
 };
 
+/// A replay that stood still while some thread waited.
+struct ObservedReplay {
+  std::uint64_t graph = 0;        // ObservedGraph::number
+  std::uint64_t seen = 0;         // nanoseconds on CLOCK_MONOTONIC; 0 = never
+  std::vector<NodeState> nodes;   // as in the graph's snapshot
+  int last_finished = -1;         // the last node of the list that has ended; -1 = none
+};
+
 /// One instantiated graph.
 struct ObservedGraph {
   std::uint64_t number = 0;  // counts the process's instantiations from 1
@@ -48,6 +57,10 @@ struct ObservedGraph {
   // Since its last comparison, as those of other graphs saw it.
   std::vector<ChangedMemory> changed_meanwhile;
   bool missed_changes = false;  // more than fit
+  std::vector<int> listed;  // nodes of the top level in the order of their frames
+  bool marked = false;
+  std::string unmarked{};  // why it is not, though that was asked for
+  ObservedReplay replay;   // the newest that stood still
 };
 
 class ObservedProcess {
@@ -66,6 +79,11 @@ class ObservedProcess {
   std::uint64_t graphs_seen() const { return graphs_seen_; }  // destroyed ones too
   std::uint64_t launches() const { return launches_; }        // of all of them
   std::uint64_t lost_frames() const { return lost_frames_; }
+  /// Of each graph the replay that was seen under way from this time on, on CLOCK_MONOTONIC.
+  std::vector<ObservedReplay> replays_since(std::uint64_t time) const;
+  /// Whether replays of this graph show how far they get, and why not though that was asked for.
+  bool is_marked(std::uint64_t graph) const;
+  std::string why_unmarked(std::uint64_t graph) const;
   /// Replays before and after which memory was hashed, and why no more are; empty = they are.
   std::uint64_t compared() const { return compared_; }
   const std::string& comparisons_stopped() const { return comparisons_stopped_; }
@@ -110,6 +128,8 @@ class ObservedProcess {
   void take_eager_launch(const SpoolFrame& frame);
   void take_compared(const SpoolFrame& frame);
   void take_comparisons_stopped(const SpoolFrame& frame);
+  void take_marked(const SpoolFrame& frame);
+  void take_marker_state(const SpoolFrame& frame);
   void take_graph_began(const SpoolFrame& frame);
   void take_node(const SpoolFrame& frame);
   void take_body(const SpoolFrame& frame);
@@ -125,6 +145,7 @@ class ObservedProcess {
   void take_communicator_ended(const SpoolFrame& frame);
 
   ObservedGraph* find(std::uint64_t number);
+  const ObservedGraph* find(std::uint64_t number) const;
   using Live = std::map<std::uint64_t, std::size_t>;  // address -> index into ledger_
   /// A release that was not seen comes first: the address has a new owner.
   void allocate(Live& live, engine::Allocation block);

@@ -18,11 +18,12 @@ class AddressTable {
     Entry& entry = entries_[place_of(address)];
     return address != 0 && entry.address == address ? &entry : nullptr;
   }
+  bool is_full() const { return count_ >= kPlaces / 4 * 3; }
   /// Replaces what has the same address. False = there is no room.
   bool put(const Entry& entry) {
     Entry& place = entries_[place_of(entry.address)];
     if (place.address == 0) {
-      if (count_ >= kPlaces / 4 * 3) return false;
+      if (is_full()) return false;
       ++count_;
     }
     place = entry;

@@ -2,10 +2,12 @@
 // modules.
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 
 #include "profiling/attach/preload/compared_replays.h"
 #include "profiling/attach/preload/conditional_nodes.h"
 #include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/graph_markers.h"
 #include "profiling/attach/preload/graph_walk.h"
 #include "profiling/attach/preload/process.h"
 #include "profiling/attach/preload/spool_file.h"
@@ -60,7 +62,15 @@ GraphCounter* new_counter(std::uint64_t exec) {
   return nullptr;  // too many are alive: this one's launches are not counted
 }
 
-CUresult instantiated(CUgraphExec* exec, CUgraph graph, CUresult result) {
+/// `instantiate`: the driver's call, for a graph that it is given.
+template <class Instantiate>
+CUresult instantiated(CUgraphExec* exec, CUgraph graph, const Instantiate& instantiate) {
+  MarkedCopy copy(graph);
+  CUresult result = instantiate(copy.graph());
+  if (copy.exists() && result != CUDA_SUCCESS) {
+    copy.refused(result, "cuGraphInstantiate");
+    result = instantiate(graph);
+  }
   spool::FileHeader* header = spool_header();
   if (result != CUDA_SUCCESS || header == nullptr) return result;
   const std::uint64_t handle = number(*exec);
@@ -73,6 +83,7 @@ CUresult instantiated(CUgraphExec* exec, CUgraph graph, CUresult result) {
   note_device();
   note_libraries();
   record_graph(of_graph, *exec, graph, GraphReason::Instantiated);
+  copy.became(*exec, of_graph);
   return result;
 }
 
@@ -84,7 +95,16 @@ CUresult added(const CUgraphNode* node, const CUgraphNodeParams* parameters, CUr
   return result;
 }
 
-CUresult updated(CUgraphExec exec, CUgraph graph, CUresult result) {
+/// `update`: the driver's call, for a graph that it is given; it says in `reported` which nodes it
+/// could not update.
+template <class Update>
+CUresult updated(CUgraphExec exec, CUgraph graph, std::initializer_list<CUgraphNode*> reported,
+                 const Update& update) {
+  const MarkedCopy copy(graph, exec);
+  const CUresult result = update(copy.graph());
+  if (copy.exists() && result != CUDA_SUCCESS) {
+    for (CUgraphNode* node : reported) *node = copy.original(*node);
+  }
   const GraphCounter* counter = result == CUDA_SUCCESS ? counter_of(number(exec)) : nullptr;
   if (counter != nullptr) record_graph(counter->graph.load(), exec, graph, GraphReason::Updated);
   return result;
@@ -155,26 +175,32 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, c
 
 CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
                             size_t log_bytes) {
-  return attach::instantiated(exec, graph,
-                              real<&cuGraphInstantiate>(exec, graph, error_node, log, log_bytes));
+  return attach::instantiated(exec, graph, [&](CUgraph given) {
+    return real<&cuGraphInstantiate>(exec, given, error_node, log, log_bytes);
+  });
 }
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
                                size_t log_bytes) {
-  return attach::instantiated(
-      exec, graph, real<&cuGraphInstantiate_v2>(exec, graph, error_node, log, log_bytes));
+  return attach::instantiated(exec, graph, [&](CUgraph given) {
+    return real<&cuGraphInstantiate_v2>(exec, given, error_node, log, log_bytes);
+  });
 }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  return attach::instantiated(exec, graph, real<&cuGraphInstantiateWithFlags>(exec, graph, flags));
+  return attach::instantiated(exec, graph, [&](CUgraph given) {
+    return real<&cuGraphInstantiateWithFlags>(exec, given, flags);
+  });
 }
 CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
-  return attach::instantiated(exec, graph,
-                              real<&cuGraphInstantiateWithParams>(exec, graph, parameters));
+  return attach::instantiated(exec, graph, [&](CUgraph given) {
+    return real<&cuGraphInstantiateWithParams>(exec, given, parameters);
+  });
 }
 CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
                                            CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
-  return attach::instantiated(exec, graph,
-                              real<&cuGraphInstantiateWithParams_ptsz>(exec, graph, parameters));
+  return attach::instantiated(exec, graph, [&](CUgraph given) {
+    return real<&cuGraphInstantiateWithParams_ptsz>(exec, given, parameters);
+  });
 }
 CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                         size_t count, CUgraphNodeParams* parameters) {
@@ -190,51 +216,14 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_node,
                            CUgraphExecUpdateResult* update) {
-  return attach::updated(exec, graph, real<&cuGraphExecUpdate>(exec, graph, error_node, update));
+  return attach::updated(exec, graph, {error_node}, [&](CUgraph given) {
+    return real<&cuGraphExecUpdate>(exec, given, error_node, update);
+  });
 }
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
-  return attach::updated(exec, graph, real<&cuGraphExecUpdate_v2>(exec, graph, info));
-}
-
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-  const CUresult result = real<&cuGraphExecKernelNodeSetParams>(exec, node, parameters);
-  if (result != CUDA_SUCCESS || attach::spool_header() == nullptr) return result;
-  CUDA_KERNEL_NODE_PARAMS now{};
-  now.func = parameters->func;
-  now.gridDimX = parameters->gridDimX;
-  now.gridDimY = parameters->gridDimY;
-  now.gridDimZ = parameters->gridDimZ;
-  now.blockDimX = parameters->blockDimX;
-  now.blockDimY = parameters->blockDimY;
-  now.blockDimZ = parameters->blockDimZ;
-  now.sharedMemBytes = parameters->sharedMemBytes;
-  now.kernelParams = parameters->kernelParams;
-  now.extra = parameters->extra;
-  attach::record_change(exec, node, now);
-  return result;
-}
-CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
-                                           const CUDA_KERNEL_NODE_PARAMS* parameters) {
-  const CUresult result = real<&cuGraphExecKernelNodeSetParams_v2>(exec, node, parameters);
-  if (result == CUDA_SUCCESS && attach::spool_header() != nullptr)
-    attach::record_change(exec, node, *parameters);
-  return result;
-}
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMSET_NODE_PARAMS* parameters,
-                                        CUcontext context) {
-  const CUresult result = real<&cuGraphExecMemsetNodeSetParams>(exec, node, parameters, context);
-  if (result == CUDA_SUCCESS && attach::spool_header() != nullptr)
-    attach::record_change(exec, node, *parameters);
-  return result;
-}
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMCPY3D* parameters, CUcontext context) {
-  const CUresult result = real<&cuGraphExecMemcpyNodeSetParams>(exec, node, parameters, context);
-  if (result == CUDA_SUCCESS && attach::spool_header() != nullptr)
-    attach::record_change(exec, node, *parameters);
-  return result;
+  return attach::updated(
+      exec, graph, {&info->errorNode, &info->errorFromNode},
+      [&](CUgraph given) { return real<&cuGraphExecUpdate_v2>(exec, given, info); });
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
@@ -251,7 +240,9 @@ CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   attach::destroying(exec);
-  return real<&cuGraphExecDestroy>(exec);
+  const CUresult result = real<&cuGraphExecDestroy>(exec);
+  attach::forget_markers(exec);
+  return result;
 }
 
 CUresult cuModuleUnload(CUmodule module) {

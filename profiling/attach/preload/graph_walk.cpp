@@ -6,6 +6,7 @@
 #include "profiling/attach/preload/conditional_nodes.h"
 #include "profiling/attach/preload/eager_launches.h"
 #include "profiling/attach/preload/kernel_arguments.h"
+#include "profiling/attach/preload/handle_index.h"
 #include "profiling/attach/preload/scratch.h"
 #include "profiling/attach/preload/spool_file.h"
 #include "profiling/attach/preload/waiting_kernels.h"
@@ -259,8 +260,7 @@ class Walk {
     }
   }
 
-  /// The driver lists edges by handles; frames have indices. `table` finds them: open addressing by
-  /// handle.
+  /// The driver lists edges by handles; frames have indices.
   void read_edges(CUgraph graph, Scratch<CUgraphNode>& nodes, Scratch<std::int32_t>& indices,
                   std::size_t count) {
     std::size_t edges = 0;
@@ -268,25 +268,14 @@ class Walk {
     Scratch<CUgraphNode> from(edges);
     Scratch<CUgraphNode> to(edges);
     Scratch<CUgraphEdgeData> kinds(edges);
-    std::size_t slots = 16;
-    while (slots < 2 * count) slots *= 2;
-    Scratch<std::uint32_t> table(slots);
-    if (from.data() == nullptr || to.data() == nullptr || kinds.data() == nullptr ||
-        table.data() == nullptr) {
+    HandleIndex places(nodes.data(), count);
+    if (from.data() == nullptr || to.data() == nullptr || kinds.data() == nullptr || !places) {
       return fail(CUDA_ERROR_OUT_OF_MEMORY);
     }
     if (!succeeded(api_.get_edges(graph, from.data(), to.data(), kinds.data(), &edges))) return;
-    const auto slot_of = [&](CUgraphNode node) {
-      std::size_t slot =
-          (reinterpret_cast<std::uint64_t>(node) * 0x9E3779B97F4A7C15 >> 20) & (slots - 1);
-      while (table[slot] != 0 && nodes[table[slot] - 1] != node) slot = (slot + 1) & (slots - 1);
-      return slot;
-    };
-    for (std::size_t n = 0; n < count; ++n)
-      table[slot_of(nodes[n])] = static_cast<std::uint32_t>(n + 1);
     const auto index_of = [&](CUgraphNode node) {
-      const std::uint32_t entry = table[slot_of(node)];
-      return entry == 0 ? -1 : indices[entry - 1];
+      const std::int32_t place = places.find(node);
+      return place < 0 ? -1 : indices[static_cast<std::size_t>(place)];
     };
     constexpr std::size_t kBatch = 4096;
     for (std::size_t first = 0; first < edges; first += kBatch) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "profiling/attach/preload/driver_names.h"
+#include "profiling/attach/preload/refusal.h"
 
 namespace attach {
 
@@ -19,13 +20,6 @@ inline constexpr std::size_t kMostPieces = 1 << 17;
 struct OnStream {
   CUstream stream = nullptr;
   bool per_thread = false;
-};
-
-/// Why something could not be done: the driver's code and the call that gave it.
-struct Refusal {
-  CUresult result = CUDA_SUCCESS;
-  const char* call = "";
-  explicit operator bool() const { return result != CUDA_SUCCESS; }
 };
 
 /// The kernel and the memory that it needs, of one context.

@@ -15,6 +15,7 @@
 #include "profiling/attach/preload/conditional_nodes.h"
 #include "profiling/attach/preload/eager_launches.h"
 #include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/graph_markers.h"
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
 #include "profiling/attach/preload/tensor_blocks.h"
@@ -55,6 +56,11 @@ bool has_word(const char* command, std::size_t bytes, const char* only) {
     if (std::strcmp(base_name(command + at), only) == 0) return true;
   }
   return false;
+}
+
+bool is_asked_for(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
 bool is_wanted(const char* command, std::size_t bytes) {
@@ -202,6 +208,7 @@ void child_after_fork() {
   drop_eager_launches_of_parent();
   drop_blocks_of_parent();
   drop_comparisons_of_parent();
+  drop_markers_of_parent();
   unlock_conditionals_of_parent();
   unlock_waiting_kernels_of_parent();
   // CUDA does not work in a forked child unless that child initializes it itself; then it gets a
@@ -272,8 +279,8 @@ void start_recording() {
   const char* limit = std::getenv(spool::kLimitVariable);
   const std::uint64_t most = limit == nullptr ? 0 : std::strtoull(limit, nullptr, 10);
   if (!open_spool(folder, most == 0 ? spool::kDefaultLimit : most)) return;
-  const char* compare = std::getenv(spool::kCompareVariable);
-  if (compare != nullptr && std::strcmp(compare, "1") == 0) compare_replays();
+  if (is_asked_for(spool::kCompareVariable)) compare_replays();
+  if (is_asked_for(spool::kMarkersVariable)) mark_graphs();
   static constinit std::atomic<bool> prepared{false};
   if (!prepared.exchange(true)) pthread_atfork(nullptr, nullptr, child_after_fork);
   note_process(command, bytes);

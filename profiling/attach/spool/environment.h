@@ -15,6 +15,8 @@ inline constexpr const char* kLimitVariable =
     "EXPERTSCOPE_ATTACH_LIMIT";  // bytes of each process's spool
 inline constexpr const char* kCompareVariable =
     "EXPERTSCOPE_ATTACH_COMPARE";  // "1" = compare memory before and after replays
+inline constexpr const char* kMarkersVariable =
+    "EXPERTSCOPE_ATTACH_MARKERS";  // "1" = instantiate copies of graphs with markers
 inline constexpr std::uint64_t kDefaultLimit = std::uint64_t{48} << 20;  // if it is unset
 
 }  // namespace profiling::spool

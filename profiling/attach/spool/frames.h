@@ -103,6 +103,8 @@ enum class Kind : std::uint16_t {
   TensorBlockReleased,
   ReplayCompared,
   ComparisonsStopped,
+  GraphMarked,
+  MarkerState,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -239,6 +241,26 @@ struct ComparisonsStopped {
   static constexpr Kind kKind = Kind::ComparisonsStopped;
   std::uint32_t result;  // CUresult; NOT_READY = the stream did not become idle
   std::uint32_t call_bytes;
+};
+
+/// Follows an instantiation where markers were asked for: behind each node of the graph's top level
+/// a node writes a word when it has ended.
+struct GraphMarked {
+  static constexpr Kind kKind = Kind::GraphMarked;
+  std::uint64_t graph;    // GraphBegan::graph
+  std::uint32_t markers;  // 0 = the graph runs without them
+  std::uint32_t result;   // then: why, a CUresult
+  std::uint32_t call_bytes;
+  std::uint32_t unused;
+};
+
+/// How far a replay has got that stood still while some thread waited. A byte for each node of the
+/// graph's top level follows, in the order of their frames: 1 = it has ended.
+struct MarkerState {
+  static constexpr Kind kKind = Kind::MarkerState;
+  std::uint64_t graph;
+  std::uint32_t nodes;
+  std::uint32_t unused;
 };
 
 struct TensorBlockReleased {

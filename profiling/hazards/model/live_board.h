@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profiling/hazards/model/experiment.h"
+#include "profiling/hazards/model/node_states.h"
 
 namespace profiling {
 
@@ -55,22 +56,10 @@ class LiveBoard {
   static std::vector<NodeState> states(const volatile std::uint32_t* words,
                                        const std::vector<int>& slots,
                                        const std::vector<std::vector<int>>& dependencies) {
-    std::vector<NodeState> nodes(slots.size(), NodeState::Unmarked);
-    // Nodes follow their dependencies, so one pass also determines the unmarked ones.
-    std::vector<bool> past(slots.size(), false);
-    for (std::size_t n = 0; n < slots.size(); ++n) {
-      bool ready = true;
-      for (const int before : dependencies[n])
-        ready = ready && past[static_cast<std::size_t>(before)];
-      if (slots[n] < 0) {
-        past[n] = ready;
-        continue;
-      }
-      const bool done = words[slots[n]] != 0;
-      past[n] = done;
-      nodes[n] = done ? NodeState::Done : ready ? NodeState::Running : NodeState::NotReached;
-    }
-    return nodes;
+    return node_states(dependencies, [&](std::size_t n) {
+      if (slots[n] < 0) return NodeMark::None;
+      return words[slots[n]] != 0 ? NodeMark::Set : NodeMark::Unset;
+    });
   }
 
  private:

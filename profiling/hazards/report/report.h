@@ -16,7 +16,8 @@ namespace profiling {
 /// "cublaslt", "pytorch", "transformer_engine"}, "proof"}], "experiments": [{"title", "finding",
 /// "verdict", "message", "seconds", "first_wrong_replay", "replay_us", "checks": [{"replay",
 /// "output", "parts", "wrong_parts"}], "stall": null or
-/// {"replay", "graph", "waited_seconds", "deadline_seconds", "p99_seconds", "last_finished",
+/// {"replay", "graph", "waited_seconds", "deadline_seconds", "p99_seconds", "nodes": [NodeState of
+/// each, without markers none], "last_finished",
 /// "kind", "evidence"}}], "smallest_cure": [{"node", "owner"}]}. Keys are only ever added.
 std::string to_json(const DoctorReport& report);
 

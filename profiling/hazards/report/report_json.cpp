@@ -97,11 +97,14 @@ OrderedJson json_of(const std::string& path, const CorePlace& core) {
 OrderedJson json_of(const std::vector<Stall>& stalls) {
   if (stalls.empty()) return nullptr;
   const Stall& stall = stalls.front();
+  OrderedJson nodes = OrderedJson::array();
+  for (const NodeState state : stall.nodes) nodes.push_back(name_of(state));
   return {{"replay", stall.replay},
           {"graph", stall.graph},
           {"waited_seconds", stall.waited_seconds},
           {"deadline_seconds", stall.deadline_seconds},
           {"p99_seconds", stall.p99_seconds},
+          {"nodes", std::move(nodes)},
           {"last_finished", stall.last_finished},
           {"kind", name_of(stall.kind)},
           {"evidence", stall.evidence},

@@ -1,0 +1,66 @@
+// Markers of graphs: which have them, and how far replays got that stood still.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "profiling/attach/observed/observed_process.h"
+#include "profiling/hazards/model/node_states.h"
+
+namespace profiling {
+
+void ObservedProcess::take_marked(const SpoolFrame& frame) {
+  spool::GraphMarked marked{};
+  if (!frame.read(marked)) return;
+  ObservedGraph* graph = find(marked.graph);
+  if (graph == nullptr) return;
+  graph->marked = marked.markers > 0;
+  graph->unmarked =
+      graph->marked
+          ? ""
+          : fmt::format("{} gave error {}", frame.text_after(sizeof marked, 0, marked.call_bytes),
+                        marked.result);
+}
+
+void ObservedProcess::take_marker_state(const SpoolFrame& frame) {
+  spool::MarkerState state{};
+  if (!frame.read(state)) return;
+  ObservedGraph* graph = find(state.graph);
+  if (graph == nullptr || !graph->complete || state.nodes != graph->listed.size()) return;
+  const std::span<const std::byte> bytes = frame.after(sizeof state, 0, state.nodes);
+  if (bytes.size() != state.nodes) return;
+  const std::size_t count = graph->graph.nodes.size();
+  std::vector<NodeMark> marks(count, NodeMark::None);
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    marks[static_cast<std::size_t>(graph->listed[n])] =
+        bytes[n] == std::byte{0} ? NodeMark::Unset : NodeMark::Set;
+  }
+  std::vector<std::vector<int>> dependencies(count);
+  for (const SnapshotEdge& edge : graph->graph.edges)
+    dependencies[static_cast<std::size_t>(edge.to)].push_back(edge.from);
+  ObservedReplay& replay = graph->replay;
+  replay = {.graph = state.graph, .seen = frame.time, .nodes = {}, .last_finished = -1};
+  replay.nodes = node_states(dependencies, [&](std::size_t n) { return marks[n]; });
+  for (std::size_t n = 0; n < count; ++n) {
+    if (replay.nodes[n] == NodeState::Done) replay.last_finished = static_cast<int>(n);
+  }
+}
+
+std::vector<ObservedReplay> ObservedProcess::replays_since(std::uint64_t time) const {
+  std::vector<ObservedReplay> replays;
+  for (const auto& [number, graph] : graphs_) {
+    if (graph.replay.seen != 0 && graph.replay.seen >= time) replays.push_back(graph.replay);
+  }
+  return replays;
+}
+
+bool ObservedProcess::is_marked(std::uint64_t graph) const {
+  const ObservedGraph* found = find(graph);
+  return found != nullptr && found->marked;
+}
+
+std::string ObservedProcess::why_unmarked(std::uint64_t graph) const {
+  const ObservedGraph* found = find(graph);
+  return found == nullptr ? "" : found->unmarked;
+}
+
+}  // namespace profiling

@@ -1,0 +1,107 @@
+// Nodes of executable graphs that the program changes in place. It names them by the nodes of its
+// graph; where a marked copy was instantiated instead, the driver knows them by the copy's.
+#include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/graph_markers.h"
+#include "profiling/attach/preload/graph_walk.h"
+#include "profiling/attach/preload/spool_file.h"
+
+namespace attach {
+namespace {
+
+template <auto Wrapper, class... Arguments>
+CUresult on_node(CUgraphExec exec, CUgraphNode node, Arguments... arguments) {
+  return real<Wrapper>(exec, node_in(exec, node), arguments...);
+}
+
+/// Its new parameters get a frame.
+template <class Parameters>
+CUresult changed(CUresult result, CUgraphExec exec, CUgraphNode node,
+                 const Parameters& parameters) {
+  if (result == CUDA_SUCCESS && spool_header() != nullptr) record_change(exec, node, parameters);
+  return result;
+}
+
+CUDA_KERNEL_NODE_PARAMS newest_version(const CUDA_KERNEL_NODE_PARAMS_v1& from) {
+  CUDA_KERNEL_NODE_PARAMS to{};
+  to.func = from.func;
+  to.gridDimX = from.gridDimX;
+  to.gridDimY = from.gridDimY;
+  to.gridDimZ = from.gridDimZ;
+  to.blockDimX = from.blockDimX;
+  to.blockDimY = from.blockDimY;
+  to.blockDimZ = from.blockDimZ;
+  to.sharedMemBytes = from.sharedMemBytes;
+  to.kernelParams = from.kernelParams;
+  to.extra = from.extra;
+  return to;
+}
+
+}  // namespace
+}  // namespace attach
+
+using attach::changed;
+using attach::on_node;
+
+extern "C" {
+
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
+  const CUresult result = on_node<&cuGraphExecKernelNodeSetParams>(exec, node, parameters);
+  return changed(result, exec, node, attach::newest_version(*parameters));
+}
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  const CUresult result = on_node<&cuGraphExecKernelNodeSetParams_v2>(exec, node, parameters);
+  return changed(result, exec, node, *parameters);
+}
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS* parameters,
+                                        CUcontext context) {
+  const CUresult result =
+      on_node<&cuGraphExecMemsetNodeSetParams>(exec, node, parameters, context);
+  return changed(result, exec, node, *parameters);
+}
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D* parameters, CUcontext context) {
+  const CUresult result =
+      on_node<&cuGraphExecMemcpyNodeSetParams>(exec, node, parameters, context);
+  return changed(result, exec, node, *parameters);
+}
+
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                      const CUDA_HOST_NODE_PARAMS* parameters) {
+  return on_node<&cuGraphExecHostNodeSetParams>(exec, node, parameters);
+}
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
+  return on_node<&cuGraphExecChildGraphNodeSetParams>(exec, node, child);
+}
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  return on_node<&cuGraphExecEventRecordNodeSetEvent>(exec, node, event);
+}
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  return on_node<&cuGraphExecEventWaitNodeSetEvent>(exec, node, event);
+}
+CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(
+    CUgraphExec exec, CUgraphNode node, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS* parameters) {
+  return on_node<&cuGraphExecExternalSemaphoresSignalNodeSetParams>(exec, node, parameters);
+}
+CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(
+    CUgraphExec exec, CUgraphNode node, const CUDA_EXT_SEM_WAIT_NODE_PARAMS* parameters) {
+  return on_node<&cuGraphExecExternalSemaphoresWaitNodeSetParams>(exec, node, parameters);
+}
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return on_node<&cuGraphExecBatchMemOpNodeSetParams>(exec, node, parameters);
+}
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                  CUgraphNodeParams* parameters) {
+  return on_node<&cuGraphExecNodeSetParams>(exec, node, parameters);
+}
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
+  return on_node<&cuGraphNodeSetEnabled>(exec, node, enabled);
+}
+CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
+  return on_node<&cuGraphNodeGetEnabled>(exec, node, enabled);
+}
+
+}  // extern "C"

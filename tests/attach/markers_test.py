@@ -1,0 +1,69 @@
+"""`expertscope attach --markers`: a hang shows the node that runs, and programs run as they do without markers.
+
+Arguments: expertscope, the folder with the stub and the programs."""
+
+import unittest
+
+from attached_programs import WAYS, AttachCase, command
+
+
+class Markers(AttachCase):
+    def hang(self, scenario, *options, way="getproc"):
+        reports, err = self.attach(command(scenario, way), "--hang-after", "2", "--end-on-hang", *options, expect=2)
+        return reports[0], reports[0]["experiments"][0]["stall"], err
+
+    def test_a_hang_shows_the_node_that_runs(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                report, stall, _ = self.hang("hangs-in-the-middle", "--markers", way=way)
+                # The other graph was launched later, and waits behind this one.
+                self.assertEqual(report["snapshot"]["graphs"][stall["graph"]]["name"], "graph 2")
+                self.assertEqual(stall["nodes"], ["done", "done", "running", "not reached"])
+                self.assertEqual(stall["last_finished"], 1)
+                self.assertIn("A replay of graph 2 stands still", stall["evidence"])
+                self.assertIn("Its markers show 2 nodes finished, 1 running, 1 not reached", stall["evidence"])
+                self.assertNotIn("graph 1 is under way", stall["evidence"])
+
+    def test_updates_and_changed_nodes_reach_the_copy(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                _, stall, _ = self.hang("hangs-updated", "--markers", way=way)
+                self.assertEqual(stall["nodes"], ["done", "done", "running", "not reached"])
+
+    def test_without_the_option_the_node_is_not_known(self):
+        report, stall, _ = self.hang("hangs-in-the-middle")
+        self.assertEqual(report["snapshot"]["graphs"][stall["graph"]]["name"], "graph 1")
+        self.assertEqual(stall["nodes"], [])
+        self.assertIn("It has no markers, so which node runs is not known", stall["evidence"])
+
+    def test_a_graph_that_cannot_be_copied_runs_as_it_is(self):
+        for scenario in ["memory-nodes", "branch"]:
+            with self.subTest(scenario=scenario):
+                self.setUp()
+                self.attach(command(scenario), "--markers", expect=0)
+        self.setUp()
+        _, stall, _ = self.hang("hangs-with-memory-nodes", "--markers")
+        self.assertEqual(stall["nodes"], [])
+        self.assertIn("It has no markers (cuGraphClone gave error 801), so which node runs", stall["evidence"])
+
+    def test_programs_run_as_without_markers(self):
+        for scenario in ["healthy", "updated", "update-refused", "node-changed", "many-threads", "full-order",
+                         "early-start-waited", "seed-updated", "context-reset", "many-instantiations", "fork-joined"]:
+            for way in WAYS:
+                with self.subTest(scenario=scenario, way=way):
+                    self.setUp()
+                    reports, err = self.attach(command(scenario, way), "--markers", expect=0)
+                    self.assertIn("ended with exit code 0", err)
+                    self.assertEqual([one for report in reports for one in report["findings"]], [])
+
+    def test_findings_name_the_programs_nodes(self):
+        reports, _ = self.attach(command("freed"), "--markers", expect=1)
+        finding, = reports[0]["findings"]
+        self.assertEqual(finding["rule"], "freed-memory")
+        self.assertEqual(reports[0]["snapshot"]["graphs"][0]["nodes"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
