@@ -79,10 +79,10 @@ std::string marker_words(const profiling::ObservedProcess& process, const Replay
     const auto count = [&](profiling::NodeState state) {
       return std::ranges::count(replay->nodes, state);
     };
-    words = fmt::format("Its markers show {} finished, {} running, {} not reached. ",
-                        engine::counted(count(profiling::NodeState::Done), "node"),
-                        count(profiling::NodeState::Running),
-                        count(profiling::NodeState::NotReached));
+    words =
+        fmt::format("Its markers show {} finished, {} running, {} not reached. ",
+                    engine::counted(count(profiling::NodeState::Done), "node"),
+                    count(profiling::NodeState::Running), count(profiling::NodeState::NotReached));
   } else if (process.is_marked(graph)) {
     words = "Its markers show no replay under way: its launch waits for what is before it. ";
   } else {
@@ -92,7 +92,8 @@ std::string marker_words(const profiling::ObservedProcess& process, const Replay
   }
   for (const profiling::ObservedReplay& other : replays) {
     if (other.graph == graph) continue;
-    words += fmt::format("A replay of {} is under way as well. ", profiling::graph_name(other.graph));
+    words +=
+        fmt::format("A replay of {} is under way as well. ", profiling::graph_name(other.graph));
   }
   return words;
 }

@@ -62,7 +62,8 @@ extern "C" {
 CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   const std::lock_guard lock(stub::mutex());
   const bool refused = std::ranges::any_of(graph->nodes, [](const auto& node) {
-    return node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+    return node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+           node->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
            node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
   });
   if (refused) return CUDA_ERROR_NOT_SUPPORTED;

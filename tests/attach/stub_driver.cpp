@@ -217,9 +217,8 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
 /// Nodes are paired in their order.
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
   auto& nodes = exec->graph->nodes;
-  const bool same = std::ranges::equal(nodes, graph->nodes, [](const auto& a, const auto& b) {
-    return a->type == b->type;
-  });
+  const bool same = std::ranges::equal(
+      nodes, graph->nodes, [](const auto& a, const auto& b) { return a->type == b->type; });
   if (!same || exec->graph->edges.size() != graph->edges.size()) {
     info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     info->errorNode = graph->nodes.back().get();

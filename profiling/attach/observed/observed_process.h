@@ -37,10 +37,10 @@ struct ObservedCommunicator {
 
 /// A replay that stood still while some thread waited.
 struct ObservedReplay {
-  std::uint64_t graph = 0;        // ObservedGraph::number
-  std::uint64_t seen = 0;         // nanoseconds on CLOCK_MONOTONIC; 0 = never
-  std::vector<NodeState> nodes;   // as in the graph's snapshot
-  int last_finished = -1;         // the last node of the list that has ended; -1 = none
+  std::uint64_t graph = 0;       // ObservedGraph::number
+  std::uint64_t seen = 0;        // nanoseconds on CLOCK_MONOTONIC; 0 = never
+  std::vector<NodeState> nodes;  // as in the graph's snapshot
+  int last_finished = -1;        // the last node of the list that has ended; -1 = none
 };
 
 /// One instantiated graph.
@@ -57,7 +57,7 @@ struct ObservedGraph {
   // Since its last comparison, as those of other graphs saw it.
   std::vector<ChangedMemory> changed_meanwhile;
   bool missed_changes = false;  // more than fit
-  std::vector<int> listed;  // nodes of the top level in the order of their frames
+  std::vector<int> listed;      // nodes of the top level in the order of their frames
   bool marked = false;
   std::string unmarked{};  // why it is not, though that was asked for
   ObservedReplay replay;   // the newest that stood still

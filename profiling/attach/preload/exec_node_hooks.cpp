@@ -57,14 +57,12 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* parameters,
                                         CUcontext context) {
-  const CUresult result =
-      on_node<&cuGraphExecMemsetNodeSetParams>(exec, node, parameters, context);
+  const CUresult result = on_node<&cuGraphExecMemsetNodeSetParams>(exec, node, parameters, context);
   return changed(result, exec, node, *parameters);
 }
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D* parameters, CUcontext context) {
-  const CUresult result =
-      on_node<&cuGraphExecMemcpyNodeSetParams>(exec, node, parameters, context);
+  const CUresult result = on_node<&cuGraphExecMemcpyNodeSetParams>(exec, node, parameters, context);
   return changed(result, exec, node, *parameters);
 }
 

@@ -221,9 +221,9 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_n
   });
 }
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
-  return attach::updated(
-      exec, graph, {&info->errorNode, &info->errorFromNode},
-      [&](CUgraph given) { return real<&cuGraphExecUpdate_v2>(exec, given, info); });
+  return attach::updated(exec, graph, {&info->errorNode, &info->errorFromNode}, [&](CUgraph given) {
+    return real<&cuGraphExecUpdate_v2>(exec, given, info);
+  });
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {

@@ -72,12 +72,10 @@ struct CopyApi {
 
 CopyApi copy_api() {
   CopyApi api{};
-  api.complete = find(api.clone, "cuGraphClone") &
-                 find(api.find_in_clone, "cuGraphNodeFindInClone") &
-                 find(api.destroy, "cuGraphDestroy") &
-                 find(api.add_write, "cuGraphAddBatchMemOpNode") &
-                 find(api.add_memset, "cuGraphAddMemsetNode") &
-                 find(api.current, "cuCtxGetCurrent");
+  api.complete =
+      find(api.clone, "cuGraphClone") & find(api.find_in_clone, "cuGraphNodeFindInClone") &
+      find(api.destroy, "cuGraphDestroy") & find(api.add_write, "cuGraphAddBatchMemOpNode") &
+      find(api.add_memset, "cuGraphAddMemsetNode") & find(api.current, "cuCtxGetCurrent");
   return api;
 }
 

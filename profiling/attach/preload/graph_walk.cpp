@@ -5,8 +5,8 @@
 
 #include "profiling/attach/preload/conditional_nodes.h"
 #include "profiling/attach/preload/eager_launches.h"
-#include "profiling/attach/preload/kernel_arguments.h"
 #include "profiling/attach/preload/handle_index.h"
+#include "profiling/attach/preload/kernel_arguments.h"
 #include "profiling/attach/preload/scratch.h"
 #include "profiling/attach/preload/spool_file.h"
 #include "profiling/attach/preload/waiting_kernels.h"

@@ -26,7 +26,8 @@ std::vector<NodeState> node_states(const std::vector<std::vector<int>>& dependen
   std::vector<bool> past(nodes.size(), false);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     bool ready = true;
-    for (const int before : dependencies[n]) ready = ready && past[static_cast<std::size_t>(before)];
+    for (const int before : dependencies[n])
+      ready = ready && past[static_cast<std::size_t>(before)];
     const NodeMark mark = mark_of(n);
     past[n] = mark == NodeMark::Set || (mark == NodeMark::None && ready);
     if (mark == NodeMark::None) continue;
