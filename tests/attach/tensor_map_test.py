@@ -15,6 +15,7 @@ class TensorMaps(AttachCase):
         self.assertEqual(finding["nodes"], [[0, 0]])
         access, = finding["accesses"]
         self.assertEqual(access["place"], "tensor map at parameter byte 64")
+        self.assertIn("The address was encoded in the tensor map at parameter byte 64 of node 0 (tma_scale).", finding["evidence"])
         return finding["title"]
 
     def test_memory_behind_a_map_that_is_freed(self):

@@ -9,7 +9,9 @@
 namespace profiling {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class ObservingTensorMaps : public testing::Test {
@@ -102,6 +104,7 @@ TEST_F(ObservingTensorMaps, TheTensorIsMemoryThatTheNodeHolds) {
   EXPECT_EQ(found[0].accesses[0].place, "tensor map at parameter byte 64");
   EXPECT_EQ(found[0].accesses[0].word, kInput + 512);
   EXPECT_EQ(found[0].accesses[0].offset, 512U);
+  EXPECT_THAT(found[0].evidence, Contains(HasSubstr("in the tensor map at parameter byte 64 of ")));
 }
 
 TEST_F(ObservingTensorMaps, AChangedNodeHasItsNewOnes) {
