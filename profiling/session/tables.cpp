@@ -238,6 +238,7 @@ constexpr MemberLayout kMembers[] = {
     column<SnapshotNode>("id", "node_id"),
     {.type = &kType<SnapshotNode>, .member = "parameters", .table = "snapshot"},
     {.type = &kType<KernelNode>, .member = "slots", .how = How::Packed},
+    list<KernelNode>("tensor_maps", "snapshot_tensor_maps", "position"),
     list<GraphSnapshot>("edges", "snapshot_edges", "position"),
     column<SnapshotEdge>("from", "from_node"),
     column<SnapshotEdge>("to", "to_node"),

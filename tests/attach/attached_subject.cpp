@@ -20,6 +20,7 @@
 #include "tests/attach/pool_scenarios.h"
 #include "tests/attach/stream_scenarios.h"
 #include "tests/attach/subject_program.h"
+#include "tests/attach/tensor_map_scenarios.h"
 #include "tests/attach/tensor_scenarios.h"
 
 namespace {
@@ -383,6 +384,12 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"tensor-of-another", tensor_of_another},
     {"tensor-trimmed", tensor_trimmed},
     {"tensor-kept", tensor_kept},
+    {"tensor-map-freed", tensor_map_freed},
+    {"tensor-map-kept", tensor_map_kept},
+    {"tensor-map-updated", tensor_map_updated},
+    {"tensor-map-updated-freed", tensor_map_updated_freed},
+    {"tensor-map-readdressed", tensor_map_readdressed},
+    {"many-tensor-maps", many_tensor_maps},
     {"fork-not-joined", fork_not_joined},
     {"fork-joined", fork_joined},
     {"early-start", early_start},

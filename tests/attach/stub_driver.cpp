@@ -74,7 +74,8 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     for (std::size_t p = colon + 1; p < one.size();) {
       const std::size_t comma = std::min(one.find(',', p), one.size());
       const std::size_t bytes = std::stoul(one.substr(p, comma - p));
-      const std::size_t alignment = std::min<std::size_t>(bytes, 8);
+      const std::size_t alignment =
+          bytes == sizeof(CUtensorMap) ? 64 : std::min<std::size_t>(bytes, 8);
       offset = (offset + alignment - 1) / alignment * alignment;
       function->slots.emplace_back(offset, bytes);
       offset += bytes;
@@ -308,6 +309,8 @@ const Symbol kSymbols[] = {
     SYMBOL("cuGraphGetNodes", 10000, cuGraphGetNodes),
     SYMBOL("cuGraphAddNode", 12030, cuGraphAddNode_v2),
     SYMBOL("cuGraphAddMemsetNode", 10000, cuGraphAddMemsetNode),
+    SYMBOL("cuTensorMapEncodeTiled", 12000, cuTensorMapEncodeTiled),
+    SYMBOL("cuTensorMapReplaceAddress", 12000, cuTensorMapReplaceAddress),
     SYMBOL("cuGraphLaunch", 10000, cuGraphLaunch),
     PER_THREAD("cuGraphLaunch", 10000, cuGraphLaunch_ptsz),
     SYMBOL("cuGraphExecDestroy", 10000, cuGraphExecDestroy),

@@ -68,8 +68,17 @@ HandMadeSpool program() {
                  .cluster = {},
                  .shared_bytes = 0,
                  .cooperative = 0,
-                 .argument_bytes = 8};
-  made.add(node, text_of(&block.address, 8));
+                 .argument_bytes = 192};
+  std::string arguments(192, '\x55');
+  std::memcpy(arguments.data(), &block.address, sizeof block.address);
+  made.add(node, arguments);
+  made.add(spool::TensorMap{.graph = 1,
+                            .exec = 0,
+                            .node = node.node,
+                            .address = block.address,
+                            .bytes = 256,
+                            .offset = 64,
+                            .unused = 0});
   node.index = 1;
   node.type = 2;
   node.memset = {.address = block.address,

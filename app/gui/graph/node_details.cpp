@@ -110,7 +110,8 @@ CardSpec NodeDetails::card(const PanelContext& context, GraphScene& scene) {
           .question = "What does the chosen node do, and which memory does it hold?",
           .measured =
               "Argument bytes of the captured node, matched word by word with the "
-              "allocations that the worker's ledger knew when it captured.",
+              "allocations that the worker's ledger knew when it captured. A tensor map counts "
+              "as the address it was encoded for, if the encoding was seen.",
           .table = {.id = "##node.touches", .drawn = &addresses_},
           .empty = [chosen]() -> EmptyState {
             if (chosen) return {};

@@ -149,6 +149,8 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_compared(frame);
     case spool::Kind::ComparisonsStopped:
       return take_comparisons_stopped(frame);
+    case spool::Kind::TensorMap:
+      return take_tensor_map(frame);
   }
 }
 

@@ -136,6 +136,7 @@ class ObservedProcess {
   void take_edges(const SpoolFrame& frame);
   void take_graph_read(const SpoolFrame& frame);
   void take_change(const SpoolFrame& frame);
+  void take_tensor_map(const SpoolFrame& frame);
   void take_destroyed(const SpoolFrame& frame);
   void take_unloaded(const SpoolFrame& frame);
   void take_address(const SpoolFrame& frame);

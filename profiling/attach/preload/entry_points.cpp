@@ -106,6 +106,11 @@ const EntryPoint kEntryPoints[] = {
     ENTRY(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000, false),
     ENTRY(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, false),
 
+    ENTRY(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000, false),
+    ENTRY(cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col", 12000, false),
+    ENTRY(cuTensorMapEncodeIm2colWide, "cuTensorMapEncodeIm2colWide", 12080, false),
+    ENTRY(cuTensorMapReplaceAddress, "cuTensorMapReplaceAddress", 12000, false),
+
     ENTRY(cuModuleLoad, "cuModuleLoad", 2000, false),
     ENTRY(cuModuleLoadData, "cuModuleLoadData", 2000, false),
     ENTRY(cuModuleLoadDataEx, "cuModuleLoadDataEx", 2010, false),

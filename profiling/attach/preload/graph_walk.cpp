@@ -9,6 +9,7 @@
 #include "profiling/attach/preload/kernel_arguments.h"
 #include "profiling/attach/preload/scratch.h"
 #include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/preload/tensor_maps.h"
 #include "profiling/attach/preload/waiting_kernels.h"
 
 namespace attach {
@@ -178,6 +179,7 @@ class Walk {
         fail(CUDA_ERROR_OUT_OF_MEMORY);
       }
     }
+    write_tensor_maps({.graph = graph_, .node = node.node}, arguments_.data(), argument_bytes);
     if (child != nullptr) read(child, node.index);
     for (unsigned body = 0; body < bodies.count; ++body) {
       {
@@ -353,6 +355,9 @@ void record_change(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PA
   const std::uint32_t bytes = read_arguments(api, parameters, arguments.data());
   change(exec, node, CU_GRAPH_NODE_TYPE_KERNEL, arguments.data(), bytes,
          [&](spool::Node& to) { to.kernel = payload_of(parameters, bytes); });
+  write_tensor_maps({.exec = reinterpret_cast<std::uint64_t>(exec),
+                     .node = reinterpret_cast<std::uint64_t>(node)},
+                    arguments.data(), bytes);
 }
 
 void record_change(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS& parameters) {

@@ -19,6 +19,7 @@
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
 #include "profiling/attach/preload/tensor_blocks.h"
+#include "profiling/attach/preload/tensor_maps.h"
 #include "profiling/attach/preload/waiting_kernels.h"
 #include "profiling/attach/spool/environment.h"
 
@@ -211,6 +212,7 @@ void child_after_fork() {
   drop_markers_of_parent();
   unlock_conditionals_of_parent();
   unlock_waiting_kernels_of_parent();
+  unlock_tensor_maps_of_parent();
   // CUDA does not work in a forked child unless that child initializes it itself; then it gets a
   // spool of its own.
   for (std::atomic<std::uint64_t>& path : g_noted) path.store(0, std::memory_order_relaxed);

@@ -105,6 +105,7 @@ enum class Kind : std::uint16_t {
   ComparisonsStopped,
   GraphMarked,
   MarkerState,
+  TensorMap,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -492,6 +493,19 @@ struct Body {
   std::uint64_t graph;
   std::int32_t parent;   // index of the conditional node
   std::uint32_t number;  // of the body, from 0
+};
+
+/// A tensor map (CUtensorMap) in the argument bytes of a node, whose own bytes do not show the
+/// address. Follows the node's frame, from the same thread.
+struct TensorMap {
+  static constexpr Kind kKind = Kind::TensorMap;
+  std::uint64_t graph;    // GraphBegan::graph, behind a Node; 0 = behind a NodeChanged
+  std::uint64_t exec;     // of the NodeChanged
+  std::uint64_t node;     // CUgraphNode
+  std::uint64_t address;  // of the tensor
+  std::uint64_t bytes;    // up to its end; 0 = not known
+  std::uint32_t offset;   // of the map, in the argument bytes
+  std::uint32_t unused;
 };
 
 static_assert(sizeof(FrameHeader) == 32 && sizeof(GraphCounter) == 40 && sizeof(Node) == 88);

@@ -87,6 +87,22 @@ struct ParameterSlot {
   }
 };
 
+/// A tensor map (CUtensorMap) inside KernelNode::parameters, with what it was encoded for: its own
+/// bytes are opaque.
+struct TensorMap {
+  std::uint32_t offset = 0;   // in the argument bytes
+  std::uint64_t address = 0;  // of the tensor
+  std::uint64_t bytes = 0;    // from there to the tensor's end; 0 = not known
+  bool operator==(const TensorMap&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&TensorMap::offset, &TensorMap::address, &TensorMap::bytes>();
+  }
+};
+inline constexpr std::uint32_t kTensorMapBytes = 128;
+inline constexpr std::uint32_t kTensorMapAlign = 64;  // in argument bytes
+inline constexpr std::size_t kMaxTensorMaps = kMaxParameterBytes / kTensorMapBytes;
+
 enum class Known : std::uint8_t { Unknown, No, Yes };
 constexpr auto enum_names(Known) {
   return std::to_array<std::string_view>({"unknown", "no", "yes"});
@@ -105,6 +121,8 @@ struct KernelNode {
   std::uint64_t unloaded_at = 0;  // its module, on the ledger's clock; 0 = loaded, or not known
   std::uint64_t code = 0;         // which loaded kernel: several may have one name; 0 = not known
   bool updated = false;           // got other parameters after the instantiation
+  /// Those whose encoding was seen, ascending. Of a program that was watched.
+  std::vector<TensorMap> tensor_maps = {};
   bool operator==(const KernelNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -119,7 +137,8 @@ struct KernelNode {
                       engine::field<&KernelNode::waits_for_programmatic>(),
                       engine::field<&KernelNode::unloaded_at>(),
                       engine::field<&KernelNode::code>(),
-                      engine::field<&KernelNode::updated>()};
+                      engine::field<&KernelNode::updated>(),
+                      engine::field<&KernelNode::tensor_maps>({.most = kMaxTensorMaps})};
   }
 };
 

@@ -31,6 +31,15 @@ std::string wrong_parameters(const NodeParameters& parameters) {
       return fmt::format("its parameter slots end at byte {} of {}", end,
                          kernel->parameters.size());
     }
+    end = 0;
+    for (const TensorMap& map : kernel->tensor_maps) {
+      if (map.offset < end) return "its tensor maps overlap";
+      end = std::uint64_t{map.offset} + kTensorMapBytes;
+      if (map.address + map.bytes < map.address) return "one of its tensors wraps around";
+    }
+    if (end > kernel->parameters.size()) {
+      return fmt::format("its tensor maps end at byte {} of {}", end, kernel->parameters.size());
+    }
     if (!known(kernel->waits_for_programmatic)) return "its wait state is unknown";
   } else if (const auto* copy = std::get_if<MemcpyNode>(&parameters)) {
     if (!known(copy->source_space) || !known(copy->target_space))

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -54,8 +55,10 @@ std::vector<Word> words_of(const KernelNode& kernel) {
       return;
     }
     const std::uint32_t end = slot.offset + slot.bytes;
-    for (std::uint32_t at = slot.offset; at < end; at += 4)
-      words.push_back({at, std::min(4U, end - at), parameter, false});
+    for (std::uint32_t at = slot.offset; at < end; at += 4) {
+      if (tensor_map_at(kernel, at) == nullptr)  // bits of an encoding are no values
+        words.push_back({at, std::min(4U, end - at), parameter, false});
+    }
   };
   if (kernel.slots.empty()) add({.offset = 0, .bytes = size}, -1);
   for (std::size_t i = 0; i < kernel.slots.size(); ++i) {
@@ -74,6 +77,31 @@ Memory memory_of(const KernelNode& kernel, const GraphAddresses& addresses) {
     if (addresses.may_hold(word)) memory.emplace_back(at, word);
     return false;
   });
+  return memory;
+}
+
+/// Of a launch like that of a captured kernel, whose tensor maps alone are known: the same bytes
+/// are the same map, other bytes a map of other memory.
+Memory memory_of(const EagerLaunch& launch, const KernelNode& captured,
+                 const GraphAddresses& addresses) {
+  KernelNode kernel;
+  kernel.parameters = launch.parameters;
+  kernel.slots = captured.slots;
+  Memory other_maps;
+  for (const TensorMap& map : captured.tensor_maps) {
+    const auto bytes = std::span(launch.parameters).subspan(map.offset, kTensorMapBytes);
+    if (std::ranges::equal(bytes,
+                           std::span(captured.parameters).subspan(map.offset, kTensorMapBytes))) {
+      kernel.tensor_maps.push_back(map);
+      continue;
+    }
+    any_word(bytes, [&](std::uint64_t at, std::uint64_t word) {
+      other_maps.emplace_back(map.offset + at, word);
+      return false;
+    });
+  }
+  Memory memory = memory_of(kernel, addresses);
+  memory.insert(memory.end(), other_maps.begin(), other_maps.end());
   return memory;
 }
 
@@ -172,10 +200,7 @@ class FrozenSearch {
       if (launch->first_seen > context_.graph(node.graph).capture_began ||
           !same_shape(kernel, *launch))
         continue;
-      KernelNode eager;
-      eager.parameters = launch->parameters;
-      eager.slots = kernel.slots;
-      launches[memory_of(eager, addresses(node.graph))].push_back(launch);
+      launches[memory_of(*launch, kernel, addresses(node.graph))].push_back(launch);
     }
     return launches;
   }

@@ -150,6 +150,12 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
   finding.evidence.push_back(
       fmt::format("Ledger: allocated at {}, freed at {}; the capture went from {} to {}.",
                   gone.allocated_at, gone.freed_at, graph.capture_began, graph.capture_ended));
+  const auto mapped = std::ranges::find(held.touches, Touch::Place::TensorMap, &Touch::place);
+  if (mapped != held.touches.end()) {
+    finding.evidence.push_back(fmt::format("The address was encoded in the {} of {}.",
+                                           place_text(**mapped),
+                                           context.text(NodeRef{held.graph, (*mapped)->node})));
+  }
   if (owner != nullptr) finding.evidence.push_back(ownership(gone, *owner));
   if (!gone.freed_where.empty()) finding.evidence.push_back("Freed by " + gone.freed_where + ".");
   if (graph.launches > 0) {

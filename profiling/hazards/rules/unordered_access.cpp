@@ -30,11 +30,9 @@ struct Clash {
   std::string why;
 };
 
-bool by_kernel(const Touch& touch) { return touch.place == Touch::Place::Parameter; }
-
 /// Do both certainly access a common byte? A kernel accesses at least the byte it points to.
 bool meet(const Touch& writer, const Touch& other) {
-  const std::uint64_t bytes = std::max<std::uint64_t>(other.bytes, 1);
+  const std::uint64_t bytes = other.by_kernel() ? 1 : std::max<std::uint64_t>(other.bytes, 1);
   return writer.bytes > 0 && writer.word < other.word + bytes &&
          other.word < writer.word + writer.bytes;
 }
@@ -123,7 +121,7 @@ class Search {
   static std::vector<const Touch*> earliest(const std::vector<const Touch*>& touches) {
     std::vector<const Touch*> holders;
     for (const Touch* touch : touches) {
-      if (!by_kernel(*touch) && touch->place != Touch::Place::CopyTarget) continue;
+      if (!touch->by_kernel() && touch->place != Touch::Place::CopyTarget) continue;
       holders.push_back(touch);
       if (holders.size() == kEarliest) break;
     }
@@ -134,7 +132,7 @@ class Search {
                                  const std::vector<const Touch*>& touches) {
     std::map<std::uint64_t, std::vector<const Touch*>> words;
     for (const Touch* touch : touches) {
-      if (!by_kernel(*touch)) continue;
+      if (!touch->by_kernel()) continue;
       std::vector<const Touch*>& of_word = words[touch->word];
       if (of_word.empty() || of_word.back()->node != touch->node) of_word.push_back(touch);
     }

@@ -42,15 +42,16 @@ std::optional<LateUse> late_use_of(const SnapshotNode& node, int index, const Gr
     range(copy->source, copy->bytes, "copy source");
     range(copy->target, copy->bytes, "copy target");
   } else if (const auto* kernel = std::get_if<KernelNode>(&node.parameters)) {
-    any_argument_word(
-        *kernel, [&](const ParameterSlot& slot, std::uint64_t at, std::uint64_t word) {
-          if (!block.meets(word, 1)) return false;
-          found = LateUse{.node = index,
-                          .place = fmt::format("parameter byte {}", at),
-                          .word = word,
-                          .certain = !kernel->slots.empty() && slot.bytes == kAddressBytes};
-          return true;
-        });
+    any_argument_word(*kernel, [&](const ParameterSlot& slot, std::uint64_t at,
+                                   std::uint64_t word) {
+      if (!block.meets(word, 1)) return false;
+      const bool map = tensor_map_at(*kernel, at) != nullptr;
+      found = LateUse{.node = index,
+                      .place = fmt::format("{}parameter byte {}", map ? "tensor map at " : "", at),
+                      .word = word,
+                      .certain = map || (!kernel->slots.empty() && slot.bytes == kAddressBytes)};
+      return true;
+    });
   }
   return found;
 }

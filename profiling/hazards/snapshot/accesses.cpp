@@ -74,9 +74,6 @@ int AllocationIndex::find(std::uint64_t word) const {
 
 namespace {
 
-constexpr std::uint32_t kTensorMapBytes = 128;  // CUtensorMap, passed at 64-byte boundaries
-constexpr std::uint32_t kTensorMapAlign = 64;
-
 class Scan {
  public:
   Scan(const Snapshot& snapshot, const GraphSnapshot& graph) : index_(snapshot, graph) {}
@@ -114,13 +111,17 @@ class Scan {
       const int allocation = index_.find(word);
       if (allocation < 0) return false;
       const bool laid_out = !kernel.slots.empty();
-      const bool tensor_map =
+      const TensorMap* map = tensor_map_at(kernel, at);
+      const bool may_be_map =
           laid_out && slot.bytes == kTensorMapBytes && slot.offset % kTensorMapAlign == 0;
       touches.push_back({.node = node_,
-                         .place = tensor_map ? Touch::Place::Descriptor : Touch::Place::Parameter,
-                         .whole_slot = laid_out && slot.bytes == kAddressBytes,
+                         .place = map != nullptr ? Touch::Place::TensorMap
+                                  : may_be_map   ? Touch::Place::Descriptor
+                                                 : Touch::Place::Parameter,
+                         .whole_slot = map != nullptr || (laid_out && slot.bytes == kAddressBytes),
                          .byte = static_cast<std::uint32_t>(at),
                          .word = word,
+                         .bytes = map == nullptr ? 0 : map->bytes,
                          .allocation = allocation});
       return false;
     });
@@ -146,6 +147,8 @@ std::string place_text(const Touch& touch) {
       return fmt::format("parameter byte {}", touch.byte);
     case Touch::Place::Descriptor:
       return fmt::format("parameter byte {}, in a tensor map", touch.byte);
+    case Touch::Place::TensorMap:
+      return fmt::format("tensor map at parameter byte {}", touch.byte);
     case Touch::Place::MemsetTarget:
       return "memset target";
     case Touch::Place::CopySource:

@@ -53,11 +53,24 @@ bool any_word(std::span<const std::byte> bytes, Found&& found, std::uint64_t fir
   return false;
 }
 
-/// Calls found(slot, at, word) for every word of the argument bytes where a pointer may be, until
-/// one returns true: inside one parameter, at multiples of eight. Bytes between parameters belong
-/// to none, and a word across two of them is no address. Without a layout, all bytes are searched.
+/// The known tensor map that has this argument byte; null = none.
+inline const TensorMap* tensor_map_at(const KernelNode& kernel, std::uint64_t byte) {
+  for (const TensorMap& map : kernel.tensor_maps) {
+    if (byte >= map.offset && byte - map.offset < kTensorMapBytes) return &map;
+  }
+  return nullptr;
+}
+
+/// Calls found(slot, at, word) for every address that the argument bytes may hold, until one
+/// returns true: words inside one parameter, at multiples of eight, and the tensor of each known
+/// tensor map, whose own words are opaque. Bytes between parameters belong to none, and a word
+/// across two of them is no address. Without a layout, all bytes are searched.
 template <class Found>
 bool any_argument_word(const KernelNode& kernel, Found&& found) {
+  for (const TensorMap& map : kernel.tensor_maps) {
+    const ParameterSlot place{.offset = map.offset, .bytes = kTensorMapBytes};
+    if (found(place, std::uint64_t{map.offset}, map.address)) return true;
+  }
   const std::uint64_t size = kernel.parameters.size();
   const ParameterSlot whole{.offset = 0, .bytes = static_cast<std::uint32_t>(size)};
   const std::span<const ParameterSlot> slots =
@@ -68,7 +81,9 @@ bool any_argument_word(const KernelNode& kernel, Found&& found) {
     const std::uint64_t first = (std::uint64_t{slot.offset} + kAddressBytes - 1) / kAddressBytes;
     return any_word(
         kernel.parameters,
-        [&](std::uint64_t at, std::uint64_t word) { return found(slot, at, word); },
+        [&](std::uint64_t at, std::uint64_t word) {
+          return tensor_map_at(kernel, at) == nullptr && found(slot, at, word);
+        },
         first * kAddressBytes, end);
   });
 }
@@ -77,6 +92,7 @@ struct Touch {
   enum class Place : std::uint8_t {
     Parameter,
     Descriptor,  // a word inside what may be a tensor map passed by value: low confidence
+    TensorMap,   // the tensor of a known one
     MemsetTarget,
     CopySource,
     CopyTarget,
@@ -85,15 +101,18 @@ struct Touch {
   };
   int node = 0;
   Place place = Place::Parameter;
-  bool whole_slot = false;  // a separate 8-byte parameter, not part of a structure
-  std::uint32_t byte = 0;   // in the argument bytes, for Parameter and Descriptor
+  bool whole_slot = false;  // a separate 8-byte parameter or a known tensor map: no leftover bytes
+  std::uint32_t byte = 0;   // in the argument bytes, for those of kernels
   std::uint64_t word = 0;   // the address
   std::uint64_t bytes = 0;  // from there on; 0 = unknown
   int allocation = -1;      // index into Snapshot::ledger; -1 = unknown
   bool writes() const {     // for certain
     return place == Place::MemsetTarget || place == Place::CopyTarget;
   }
-  bool certain() const { return place != Place::Parameter && place != Place::Descriptor; }
+  bool by_kernel() const {  // known to be an access only if the kernel uses the argument
+    return place == Place::Parameter || place == Place::Descriptor || place == Place::TensorMap;
+  }
+  bool certain() const { return !by_kernel(); }
 };
 
 /// Accesses of one graph, ascending by node. Argument words that point to no allocation of the

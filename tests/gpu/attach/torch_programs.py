@@ -28,7 +28,7 @@ def healthy():
         for mode in COMPILED:
             names.append(f"compiled-{module}-{mode}" + (f"-{allocator}" if allocator else ""))
     return names + ["pool-shared", "recaptured", "emptied-cache", "two-streams", "grouped", "copied-batch", "evicted-graph",
-                    "evicted-of-shared-pool", "fresh-batch", "cleared-total"]
+                    "evicted-of-shared-pool", "fresh-batch", "cleared-total", "tensor-map"]
 
 
 FAULTY = {
@@ -36,6 +36,7 @@ FAULTY = {
     "freed-scratch": "freed-memory",
     "rebound-batch": "freed-memory",
     "evicted-workspace": "freed-memory",
+    "freed-tensor-map": "freed-memory",
     "item-in-capture": "sync-in-capture",
     "other-thread": "other-thread-in-capture",
 }
@@ -296,6 +297,10 @@ def totals(torch, cleared):
 
 
 def faulty(name, torch):
+    if name == "freed-tensor-map":
+        import tensor_map_program
+
+        return tensor_map_program.run(frees_input=True)
     if name == "evicted-workspace":
         return evicted(torch, own_workspace=False)
     if name in ("freed-input", "freed-scratch"):
@@ -370,6 +375,10 @@ def main():
         result = batches(torch, refreshed=name == "fresh-batch")
     elif name in ("running-total", "cleared-total"):
         result = totals(torch, cleared=name == "cleared-total")
+    elif name == "tensor-map":
+        import tensor_map_program
+
+        result = tensor_map_program.run(frees_input=False)
     elif kind == "graph":
         module, _, optimizer = rest.partition("-")
         result = graph_program(module, optimizer, torch)

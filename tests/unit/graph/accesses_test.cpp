@@ -75,6 +75,32 @@ TEST(Accesses, WordsInATensorMapAreMarked) {
   EXPECT_EQ(touches[0].place, Touch::Place::Descriptor);
 }
 
+TEST(Accesses, OfAKnownTensorMapTheTensorCountsAndNotItsWords) {
+  HandMade made;
+  const std::uint64_t input = made.allocate("x", AllocationRole::Input, 4096);
+  const std::uint64_t other = made.allocate("y", AllocationRole::Input, 4096);
+  std::vector<std::uint64_t> words(24, 0);
+  words[0] = other;
+  words[9] = other;  // by chance
+  const int node = made.kernel("k", words);
+  KernelNode& kernel = made.kernel_at(node);
+  kernel.slots = {{.offset = 0, .bytes = 8}, {.offset = 64, .bytes = 128}};
+  kernel.tensor_maps = {{.offset = 64, .address = input + 256, .bytes = 1024}};
+  for (const bool laid_out : {true, false}) {
+    if (!laid_out) kernel.slots.clear();
+    const std::vector<Touch> touches = find_touches(made.snapshot, made.graph());
+    ASSERT_EQ(touches.size(), 2U);
+    EXPECT_EQ(touches[0].place, Touch::Place::TensorMap);
+    EXPECT_EQ(touches[0].bytes, 1024U);
+    EXPECT_TRUE(touches[0].by_kernel());
+    EXPECT_EQ(touches[1].place, Touch::Place::Parameter);
+    const Access access = to_access(made.snapshot, 0, touches[0]);
+    EXPECT_EQ(access.place, "tensor map at parameter byte 64");
+    EXPECT_EQ(access.owner, "x");
+    EXPECT_EQ(access.offset, 256U);
+  }
+}
+
 TEST(Accesses, TheSmallestAllocationAliveAtCaptureWins) {
   HandMade made;
   const std::uint64_t base = made.allocate("pool", AllocationRole::Unknown, 1 << 20);

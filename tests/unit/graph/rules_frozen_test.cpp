@@ -160,6 +160,33 @@ TEST_F(FrozenValues, ACaptureForEachSizeIsHealthy) {
   EXPECT_THAT(found(), IsEmpty());
 }
 
+TEST_F(FrozenValues, TensorMapsAreMemory) {
+  // "gather(map, count)": a count for each map is healthy, one that changes with the same map is
+  // not.
+  const auto words = [](std::uint64_t map, std::uint64_t count) {
+    std::vector<std::uint64_t> all(17, 0);
+    for (std::size_t i = 0; i < 16; ++i) all[i] = map * (i + 1);
+    all[16] = count;
+    return all;
+  };
+  const auto launched_with = [&](std::uint64_t map, std::uint64_t count) {
+    made_.snapshot.eager.push_back({.code = kCode,
+                                    .parameters = kernel_of(words(map, count)).parameters,
+                                    .first_seen = 50 + made_.snapshot.eager.size(),
+                                    .launches = 1});
+  };
+  for (const std::uint64_t map : {11, 12, 13}) launched_with(map, map + 20);
+  KernelNode& kernel = made_.kernel_at(made_.kernel("gather", words(14, 34)));
+  kernel.code = kCode;
+  kernel.slots = {{.offset = 0, .bytes = 128}, {.offset = 128, .bytes = 8}};
+  kernel.tensor_maps = {{.offset = 0, .address = kFrom, .bytes = 1024}};
+  EXPECT_THAT(found(), IsEmpty());
+  for (const std::uint64_t count : {31, 32, 33}) launched_with(14, count);
+  const std::vector<Finding> findings = found();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].title, HasSubstr("uses 34 as parameter 1 (argument byte 128)"));
+}
+
 TEST_F(FrozenValues, InAStructureOnlyRisingValues) {
   const auto in_structure = [&](const std::vector<std::uint64_t>& before, std::uint64_t baked) {
     made_.snapshot.eager.clear();

@@ -47,6 +47,12 @@ KernelNode kernel_of(Dice& dice) {
     }
   }
   if (dice.number(0, 3) == 0) kernel.slots.clear();
+  for (int maps = dice.number(0, 2); maps > 0; --maps) {
+    const auto offset = static_cast<std::uint32_t>(kernel.parameters.size());
+    kernel.parameters.resize(offset + kTensorMapBytes, std::byte{0x5A});
+    kernel.tensor_maps.push_back(
+        {.offset = offset, .address = dice.word() >> 1U, .bytes = dice.small()});
+  }
   return kernel;
 }
 

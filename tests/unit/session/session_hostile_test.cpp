@@ -458,6 +458,8 @@ constexpr Attack kAttacks[] = {
      "blob parameters is not a zstd frame"},
     {"SlotsNoZstd", nullptr, "UPDATE snapshot_kernel SET slots = x'00'",
      "blob slots is not a zstd frame"},
+    {"TensorMapBeyondTheArguments", nullptr, "UPDATE snapshot_tensor_maps SET \"offset\" = 1048576",
+     "its tensor maps"},
     {"GridTooLarge", nullptr, "UPDATE snapshot_kernel SET grid_x = 1 << 33",
      "grid_x is 8589934592; it must be between 0 and 4294967295"},
     {"EdgeBackwards", nullptr, "UPDATE snapshot_edges SET from_node = to_node, to_node = from_node",
