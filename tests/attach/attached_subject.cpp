@@ -15,6 +15,7 @@
 
 #include "tests/attach/communicator_calls.h"
 #include "tests/attach/compared_scenarios.h"
+#include "tests/attach/gallery_scenarios.h"
 #include "tests/attach/marker_scenarios.h"
 #include "tests/attach/node_scenarios.h"
 #include "tests/attach/pool_scenarios.h"
@@ -400,6 +401,11 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"with-library", with_library},
     {"workspace-shared", workspace_shared},
     {"workspace-for-each", workspace_for_each},
+    {"workspace-regrown", workspace_regrown},
+    {"workspace-large-enough", workspace_large_enough},
+    {"allocation-without-free", allocation_without_free},
+    {"unordered-siblings", unordered_siblings},
+    {"ordered-siblings", ordered_siblings},
     {"pool-evicted", pool_evicted},
     {"pool-trimmed", pool_trimmed},
     {"pool-for-each", pool_for_each},

@@ -21,6 +21,7 @@ class Markers(AttachCase):
                 self.assertEqual(report["snapshot"]["graphs"][stall["graph"]]["name"], "graph 2")
                 self.assertEqual(stall["nodes"], ["done", "done", "running", "not reached"])
                 self.assertEqual(stall["last_finished"], 1)
+                self.assertEqual([node["name"] for node in stall["running"]], ["spin"])
                 self.assertIn("A replay of graph 2 stands still", stall["evidence"])
                 self.assertIn("Its markers show 2 nodes finished, 1 running, 1 not reached", stall["evidence"])
                 self.assertNotIn("graph 1 is under way", stall["evidence"])

@@ -9,6 +9,19 @@
 namespace profiling {
 namespace {
 
+/// Null = the snapshot has no such node.
+const SnapshotNode* find_node(const Snapshot& snapshot, NodeRef node) {
+  const auto graph = static_cast<std::size_t>(node.graph);
+  const auto index = static_cast<std::size_t>(node.node);
+  const bool known = node.graph >= 0 && node.node >= 0 && graph < snapshot.graphs.size() &&
+                     index < snapshot.graphs[graph].nodes.size();
+  return known ? &snapshot.graphs[graph].nodes[index] : nullptr;
+}
+
+OrderedJson text_or_null(const std::string& text) {
+  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
+}
+
 using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson json_of(NodeRef node) { return OrderedJson::array({node.graph, node.node}); }
@@ -62,7 +75,7 @@ OrderedJson json_of(const Snapshot& snapshot, const Finding& finding) {
   for (const NodeRef& node : finding.nodes) {
     nodes.push_back(json_of(node));
     const std::string place = capture_place(snapshot, node);
-    places.push_back(place.empty() ? OrderedJson(nullptr) : OrderedJson(place));
+    places.push_back(text_or_null(place));
   }
   OrderedJson accesses = OrderedJson::array();
   for (const Access& access : finding.accesses) accesses.push_back(json_of(access));
@@ -94,17 +107,28 @@ OrderedJson json_of(const std::string& path, const CorePlace& core) {
           {"source", core.source}, {"missing", core.missing}};
 }
 
-OrderedJson json_of(const std::vector<Stall>& stalls) {
+OrderedJson json_of(const Snapshot& snapshot, const std::vector<Stall>& stalls) {
   if (stalls.empty()) return nullptr;
   const Stall& stall = stalls.front();
   OrderedJson nodes = OrderedJson::array();
-  for (const NodeState state : stall.nodes) nodes.push_back(name_of(state));
+  OrderedJson running = OrderedJson::array();
+  for (std::size_t n = 0; n < stall.nodes.size(); ++n) {
+    nodes.push_back(name_of(stall.nodes[n]));
+    if (stall.nodes[n] != NodeState::Running) continue;
+    const NodeRef node = {.graph = stall.graph, .node = static_cast<int>(n)};
+    const SnapshotNode* known = find_node(snapshot, node);
+    if (known == nullptr) continue;
+    running.push_back({{"node", json_of(node)},
+                       {"name", known->name},
+                       {"captured_at", text_or_null(known->captured_at)}});
+  }
   return {{"replay", stall.replay},
           {"graph", stall.graph},
           {"waited_seconds", stall.waited_seconds},
           {"deadline_seconds", stall.deadline_seconds},
           {"p99_seconds", stall.p99_seconds},
           {"nodes", std::move(nodes)},
+          {"running", std::move(running)},
           {"last_finished", stall.last_finished},
           {"kind", name_of(stall.kind)},
           {"evidence", stall.evidence},
@@ -116,7 +140,7 @@ OrderedJson json_of(const MarkerCost& cost) {
   return {{"samples", cost.samples}, {"with_us", cost.with_us}, {"without_us", cost.without_us}};
 }
 
-OrderedJson json_of(const ExperimentRecord& record) {
+OrderedJson json_of(const Snapshot& snapshot, const ExperimentRecord& record) {
   OrderedJson checks = OrderedJson::array();
   for (const OutputCheck& check : record.outcome.checks) {
     checks.push_back({{"replay", check.replay},
@@ -133,17 +157,14 @@ OrderedJson json_of(const ExperimentRecord& record) {
           {"replay_us", record.outcome.replay_us},
           {"marker_cost", json_of(record.outcome.marker_cost)},
           {"checks", std::move(checks)},
-          {"stall", json_of(record.outcome.stall)}};
+          {"stall", json_of(snapshot, record.outcome.stall)}};
 }
 
 }  // namespace
 
 std::string capture_place(const Snapshot& snapshot, NodeRef node) {
-  const auto graph = static_cast<std::size_t>(node.graph);
-  const auto index = static_cast<std::size_t>(node.node);
-  const bool known = node.graph >= 0 && node.node >= 0 && graph < snapshot.graphs.size() &&
-                     index < snapshot.graphs[graph].nodes.size();
-  return known ? snapshot.graphs[graph].nodes[index].captured_at : "";
+  const SnapshotNode* known = find_node(snapshot, node);
+  return known == nullptr ? "" : known->captured_at;
 }
 
 std::string to_json(const DoctorReport& report) {
@@ -152,7 +173,9 @@ std::string to_json(const DoctorReport& report) {
     findings.push_back(json_of(report.snapshot, finding));
   }
   OrderedJson experiments = OrderedJson::array();
-  for (const ExperimentRecord& record : report.experiments) experiments.push_back(json_of(record));
+  for (const ExperimentRecord& record : report.experiments) {
+    experiments.push_back(json_of(report.snapshot, record));
+  }
   OrderedJson cure = OrderedJson::array();
   for (const MovedMemory& moved : report.smallest_cure) {
     cure.push_back({{"node", json_of(moved.node)}, {"owner", moved.owner}});

@@ -1,8 +1,8 @@
 """`expertscope attach` on real PyTorch programs (torch_programs.py): the healthy ones compute the same and give nothing
-above "possible"; each faulty one gives the finding that its name asks for.
+above "possible"; each faulty one gives the finding that its name asks for; of one that hangs, the node is named that runs.
 
 Arguments: expertscope. Takes about three minutes on 16 cores; ATTACH_PROGRAMS=graph-mlp chooses by prefix, and
-ATTACH_COMPARES=1 compares the memory of all of them before and after replays.
+ATTACH_COMPARES=1 compares the memory of all of them before and after replays, ATTACH_MARKERS=1 marks the nodes of all.
 """
 
 import concurrent.futures
@@ -35,6 +35,10 @@ def fault_of(program, name):
         folder = pathlib.Path(folder)
         compares = name in torch_programs.COMPARED or os.environ.get("ATTACH_COMPARES") == "1"
         options = ["--compare-memory"] if compares else []
+        if name in torch_programs.HANGING:
+            return fault_of_hang(program, name, python, folder)
+        if os.environ.get("ATTACH_MARKERS") == "1":
+            options.append("--markers")
         attached = run([program, "attach", *options, "--json", "--folder", str(folder), "--", *python], folder)
         if attached.returncode not in (0, 1):
             return f"exit code {attached.returncode}: {attached.stderr[-800:]}"
@@ -52,6 +56,21 @@ def fault_of(program, name):
         return "" if same else f"computes {checksum(attached.stderr)} instead of {checksum(plain.stdout)}"
 
 
+def fault_of_hang(program, name, python, folder):
+    options = ["--markers", "--hang-after", "5", "--end-on-hang"]
+    attached = run([program, "attach", *options, "--json", "--folder", str(folder), "--", *python], folder)
+    if attached.returncode != 2:
+        return f"exit code {attached.returncode}: {attached.stderr[-800:]}"
+    report, = json.loads(attached.stdout)
+    stall = report["experiments"][0]["stall"]
+    wanted = torch_programs.HANGING[name]
+    names = [node["name"] for node in stall["running"]]
+    if len(names) != 1 or wanted not in names[0] or stall["nodes"][-1] != "not reached":
+        return f"the running node is not {wanted}: {stall}"
+    place = stall["running"][0]["captured_at"] or ""
+    return "" if "torch_programs.py:" in place else f"it was captured at {place}"
+
+
 def missing():
     """Why these programs cannot run here; empty = they can."""
     try:
@@ -67,7 +86,7 @@ def main():
         return 0
     program = str(pathlib.Path(sys.argv[1]).resolve())
     wanted = os.environ.get("ATTACH_PROGRAMS", "")
-    every = [*torch_programs.healthy(), *torch_programs.FAULTY, *torch_programs.COMPARED]
+    every = [*torch_programs.healthy(), *torch_programs.FAULTY, *torch_programs.COMPARED, *torch_programs.HANGING]
     names = [name for name in every if name.startswith(wanted)]
     with concurrent.futures.ThreadPoolExecutor(min(10, os.cpu_count())) as pool:
         faults = list(pool.map(lambda name: fault_of(program, name), names))

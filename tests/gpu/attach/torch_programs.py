@@ -42,6 +42,8 @@ FAULTY = {
 }
 # Mistakes that memory shows, before and after replays (--compare-memory).
 COMPARED = {"stale-batch": "stale-input", "running-total": "carried-over"}
+# Programs that never end, and the kernel that runs then (--markers).
+HANGING = {"endless-sleep": "spin_kernel"}
 
 
 def module_of(name, torch):
@@ -349,11 +351,29 @@ def faulty(name, torch):
     return x
 
 
+def sleep_for_ever(torch):
+    x = torch.randn(64, 64, device="cuda")
+    torch.cuda._sleep(1000)
+    (x @ x).relu()
+    torch.cuda.synchronize()
+
+    def step():
+        y = (x @ x).relu()
+        torch.cuda._sleep(1 << 62)
+        return y + 1
+
+    other, _ = captured(lambda: x @ x, torch)
+    graph, _ = captured(step, torch)
+    graph.replay()
+    other.replay()  # waits behind it
+    torch.cuda.synchronize()
+
+
 def main():
     name = sys.argv[1]
     if name == "list":
         print("\n".join(healthy()))
-        print("\n".join([*FAULTY, *COMPARED]))
+        print("\n".join([*FAULTY, *COMPARED, *HANGING]))
         return
     if name.endswith("-expandable"):
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
@@ -367,6 +387,9 @@ def main():
         train_step.train(rebind=name == "rebound-batch")  # prints the losses
         return
     torch.manual_seed(0)
+    if name in HANGING:
+        sleep_for_ever(torch)
+        return
     if name in FAULTY:
         faulty(name, torch)
         return
