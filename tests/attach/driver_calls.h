@@ -53,6 +53,8 @@ struct DriverCalls {
   decltype(&::cuMemSetAccess) set_access = nullptr;
   decltype(&::cuMemUnmap) mem_unmap = nullptr;
   decltype(&::cuDevicePrimaryCtxReset) reset_context = nullptr;
+  decltype(&::cuCtxGetCurrent) get_current = nullptr;
+  decltype(&::cuCtxSetCurrent) set_current = nullptr;
 };
 
 [[noreturn]] inline void fail(const std::string& what) {
@@ -107,7 +109,9 @@ inline DriverCalls driver_calls(const std::string&) {
           cuMemMap,
           cuMemSetAccess,
           cuMemUnmap,
-          cuDevicePrimaryCtxReset};
+          cuDevicePrimaryCtxReset,
+          cuCtxGetCurrent,
+          cuCtxSetCurrent};
 }
 #else
 /// `way`: "dlsym", "getproc" or "getproc-per-thread".
@@ -177,6 +181,8 @@ inline DriverCalls driver_calls(const std::string& way) {
   find(calls.set_access, "cuMemSetAccess", "cuMemSetAccess", 10020);
   find(calls.mem_unmap, "cuMemUnmap", "cuMemUnmap", 10020);
   find(calls.reset_context, "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2", 11000);
+  find(calls.get_current, "cuCtxGetCurrent", "cuCtxGetCurrent", 4000);
+  find(calls.set_current, "cuCtxSetCurrent", "cuCtxSetCurrent", 4000);
   return calls;
 }
 #endif
