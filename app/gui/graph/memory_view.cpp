@@ -23,7 +23,7 @@ namespace {
 constexpr int kRoles = static_cast<int>(enum_names(engine::AllocationRole{}).size());
 constexpr float kMarkReach = 4.0F;  // distance in pixels at which the mouse still hits a mark
 constexpr std::size_t kPlacesInReadOut = 6;
-constexpr const char* kByReplays = "changed by replays";
+constexpr float kNarrow = 520.0F;  // grid pixels: shorter titles leave room for the nodes
 constexpr const char* kByProgram = "by program";
 constexpr float kSign = 10.0F;  // grid pixels, of the mark of what a finding names
 
@@ -150,7 +150,8 @@ void MemoryView::draw_titles(const PanelContext& context, const GraphScene& scen
   plot::draw_text(draw, font, ImVec2(columns.label, y), color, "memory (role)");
   plot::draw_text_right(draw, font, ImVec2(columns.bytes, y), color, "size");
   if (columns.by_replays > 0.0F) {
-    plot::draw_text_right(draw, font, ImVec2(columns.by_replays, y), color, kByReplays);
+    plot::draw_text_right(draw, font, ImVec2(columns.by_replays, y), color,
+                          columns.by_replays_title);
     plot::draw_text_right(draw, font, ImVec2(columns.by_program, y), color, kByProgram);
   }
   plot::draw_fitted(context, font, ImVec2(columns.life, y), color, "lifetime",
@@ -444,8 +445,10 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
   follow(scene);
   const bool complete = scene.graph() != nullptr && scene.facts() != nullptr;
   const bool known = complete && !scene.report()->snapshot.ledger.empty();
-  const float widgets =
-      std::min(context.theme.px(compared(scene) ? 440 : 290), area.size.x - context.theme.px(130));
+  const Theme& theme = context.theme;
+  // In a narrow card both choices get a row of their own.
+  const float widgets = compared(scene) ? std::min(theme.px(440), area.size.x - theme.px(40))
+                                        : std::min(theme.px(290), area.size.x - theme.px(130));
   CardSpec spec{
       .id = "memory.card",
       .title = "Memory map",
@@ -498,7 +501,8 @@ void MemoryView::draw_rows(const PanelContext& context, const Area& whole, Graph
   columns.life = columns.bytes + theme.px(kGapLarge);
   if (compared(scene)) {
     const ImFont* font = theme.fonts.label;
-    columns.by_replays = columns.life + plot::text_size(font, kByReplays).x;
+    columns.by_replays_title = room.x < theme.px(kNarrow) ? "by replays" : "changed by replays";
+    columns.by_replays = columns.life + plot::text_size(font, columns.by_replays_title).x;
     columns.by_program =
         columns.by_replays + theme.px(kGapLarge) + plot::text_size(font, kByProgram).x;
     columns.life = columns.by_program + theme.px(kGapLarge);

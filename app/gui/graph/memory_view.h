@@ -24,6 +24,7 @@ class MemoryView {
     float bytes = 0.0F;       // right end
     float by_replays = 0.0F;  // right ends; 0 = no replay was compared
     float by_program = 0.0F;
+    const char* by_replays_title = "";
     float life = 0.0F;
     float cells = 0.0F;
     float end = 0.0F;

@@ -66,6 +66,7 @@ profiling::Table addresses_table(const GraphScene& scene) {
         .measure = profiling::Measure::Address,
         .use = profiling::ColumnUse::Files},
        {.key = "changed_by_replays",
+        .title = "changed by replays",
         .tooltip = "In how many of the compared replays the memory changed",
         .use = scene.graph()->compared.empty() ? profiling::ColumnUse::Files
                                                : profiling::ColumnUse::Everywhere}},
