@@ -112,11 +112,10 @@ void SpoolFolder::take_dump(Spool& spool, const HangOptions& options) const {
 }
 
 std::string comparisons_text(const AttachedProcess& process) {
-  if (process.compared == 0 && process.comparisons_stopped.empty()) return "";
-  const std::string stopped =
-      process.comparisons_stopped.empty() ? "" : ", then no more: " + process.comparisons_stopped;
-  return fmt::format("memory compared before and after {}{}",
-                     engine::counted(process.compared, "replay"), stopped);
+  if (process.compared == 0 && process.not_compared.empty()) return "";
+  return fmt::format("memory compared before and after {}{}{}",
+                     engine::counted(process.compared, "replay"),
+                     process.not_compared.empty() ? "" : "; ", process.not_compared);
 }
 
 std::vector<AttachedProcess> SpoolFolder::processes() const {
@@ -131,7 +130,7 @@ std::vector<AttachedProcess> SpoolFolder::processes() const {
                          .launches = spool.process.launches(),
                          .lost_frames = spool.process.lost_frames() + damaged,
                          .compared = spool.process.compared(),
-                         .comparisons_stopped = spool.process.comparisons_stopped(),
+                         .not_compared = spool.process.not_compared(),
                          .unreadable = spool.unreadable});
   }
   return processes;

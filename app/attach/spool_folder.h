@@ -23,18 +23,18 @@ namespace app {
 
 /// How much there is of a process, for a line of progress.
 struct AttachedProcess {
-  std::string spool;                  // path of its file: names the process in this folder
-  std::uint64_t revision = 0;         // changes with everything that can change its report
-  std::string title;                  // "train.py (process 1234, rank 0)"
-  std::uint64_t graphs = 0;           // instantiated so far
-  std::uint64_t launches = 0;         // of them
-  std::uint64_t lost_frames = 0;      // not recorded because the spool was full, or damaged
-  std::uint64_t compared = 0;         // replays, before and after which memory was hashed
-  std::string comparisons_stopped{};  // why none follows; empty = they go on, or were not asked for
-  std::string unreadable;             // why its spool cannot be read; empty = it can
+  std::string spool;              // path of its file: names the process in this folder
+  std::uint64_t revision = 0;     // changes with everything that can change its report
+  std::string title;              // "train.py (process 1234, rank 0)"
+  std::uint64_t graphs = 0;       // instantiated so far
+  std::uint64_t launches = 0;     // of them
+  std::uint64_t lost_frames = 0;  // not recorded because the spool was full, or damaged
+  std::uint64_t compared = 0;     // replays, before and after which memory was hashed
+  std::string not_compared{};     // as in the snapshot
+  std::string unreadable;         // why its spool cannot be read; empty = it can
 };
 
-/// "memory compared before and after 12 replays", and why no more are; empty = none was.
+/// "memory compared before and after 12 replays", and what is not compared; empty = none was.
 std::string comparisons_text(const AttachedProcess& process);
 
 /// A graph of ten thousand nodes takes seconds to examine: at most a tenth of one core goes to it.

@@ -70,6 +70,7 @@ void add_subject(const Snapshot& snapshot, Document& document) {
       fact("memory", fmt::format("{}: {}", graph.name,
                                  words_of(profiling::measured_memory(snapshot, graph))));
   }
+  fact("not compared", not_compared_sentence(snapshot));
   if (snapshot.graphs.size() > kShownGraphs) {
     fact("graphs", fmt::format("{} more", snapshot.graphs.size() - kShownGraphs));
   }

@@ -237,7 +237,9 @@ class TopologyDrawing {
 
 constexpr double kMemoryRow = 18;
 constexpr double kMemoryNames = 250;
-constexpr double kMemoryBytes = 320;  // right end
+constexpr double kMemoryBytes = 320;      // right end
+constexpr double kMemoryByReplays = 440;  // right ends, where replays were compared
+constexpr double kMemoryByProgram = 510;
 constexpr double kMemoryCells = 332;
 
 struct MemoryPicture {
@@ -261,11 +263,20 @@ MemoryPicture memory_picture(const Subject& subject) {
   const std::size_t shown = std::min(map.rows.size(), kMostMemoryRows);
   SvgPicture picture(kSvgWidth, static_cast<double>(shown + 1) * kMemoryRow + 6,
                      "Memory that the nodes hold addresses of");
-  const double step = (kSvgWidth - kMemoryCells - 6) / nodes;
+  const bool compared = !graph.compared.empty();
+  const double cells = compared ? kMemoryByProgram + 12 : kMemoryCells;
+  const double step = (kSvgWidth - cells - 6) / nodes;
   picture.text({4, kSvgTextSize}, "memory (role)", {.color = kSvgDim});
   picture.text({kMemoryBytes, kSvgTextSize}, "size",
                {.anchor = SvgWords::Anchor::End, .color = kSvgDim});
-  picture.text({kMemoryCells, kSvgTextSize}, "node 0", {.color = kSvgDim});
+  const auto right = [&picture](double x, double y, const std::string& text) {
+    picture.text({x, y}, text, {.anchor = SvgWords::Anchor::End, .color = kSvgDim});
+  };
+  if (compared) {
+    right(kMemoryByReplays, kSvgTextSize, "changed by replays");
+    right(kMemoryByProgram, kSvgTextSize, "by program");
+  }
+  picture.text({cells, kSvgTextSize}, "node 0", {.color = kSvgDim});
   if (graph.nodes.size() > 1) {
     picture.text({kSvgWidth - 6, kSvgTextSize}, fmt::format("{:.0f}", nodes - 1),
                  {.anchor = SvgWords::Anchor::End, .color = kSvgDim});
@@ -280,15 +291,16 @@ MemoryPicture memory_picture(const Subject& subject) {
                  {.color = row.red ? kSvgBad : kSvgText, .room = kMemoryNames});
     picture.text({kMemoryBytes, y + 12}, profiling::bytes_text(memory.bytes),
                  {.anchor = SvgWords::Anchor::End, .color = kSvgDim});
-    picture.box({.x = kMemoryCells,
-                 .y = y,
-                 .width = kSvgWidth - kMemoryCells - 6,
-                 .height = kMemoryRow - 2},
+    if (compared) {
+      right(kMemoryByReplays, y + 12, by_replays_text(row.changes));
+      right(kMemoryByProgram, y + 12, by_program_text(row.changes));
+    }
+    picture.box({.x = cells, .y = y, .width = kSvgWidth - cells - 6, .height = kMemoryRow - 2},
                 {.fill = kSvgRaised});
     for (const MemoryCell& cell : row.cells) {
       const bool red = cell.unordered_with >= 0;
       const bool named = subject.names_memory(memory, cell.node);
-      picture.box({.x = kMemoryCells + step * cell.node + (named ? 0.5 : 0.0),
+      picture.box({.x = cells + step * cell.node + (named ? 0.5 : 0.0),
                    .y = y + 1,
                    .width = std::max(step - 1, 1.0),
                    .height = kMemoryRow - 4},
@@ -308,6 +320,8 @@ MemoryPicture memory_picture(const Subject& subject) {
     note += "; outlined: the address that the finding names";
   }
   if (others > 0) note += fmt::format(". {} more are not shown", others);
+  const std::string measured = profiling::compared_sentences(snapshot, graph);
+  if (!measured.empty()) note += ". " + measured.substr(0, measured.size() - 1);
   if (!arrays.empty()) note += ". " + arrays.substr(0, arrays.size() - 1);
   return {.picture = std::move(picture), .note = std::move(note)};
 }

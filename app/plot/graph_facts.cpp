@@ -303,6 +303,9 @@ MemoryMap map_memory(const profiling::Snapshot& snapshot, int index,
         touched == by_allocation.end() ? std::vector<Touch>() : touched->second, missing, order));
     if (map.rows.back().red) ++map.clashes;
   }
+  const std::vector<profiling::MemoryChanges> changes =
+      profiling::memory_changes(snapshot, graph, profiling::reached_memory(map.touches));
+  for (std::size_t i = 0; i < changes.size(); ++i) map.rows[i].changes = changes[i];
   const auto rank = [&snapshot](const MemoryRow& row) {
     const engine::Allocation& allocation =
         snapshot.ledger[static_cast<std::size_t>(row.allocation)];

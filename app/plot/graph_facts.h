@@ -10,6 +10,7 @@
 #include "profiling/hazards/model/finding.h"
 #include "profiling/hazards/model/snapshot.h"
 #include "profiling/hazards/snapshot/accesses.h"
+#include "profiling/hazards/snapshot/compared_memory.h"
 
 namespace app {
 
@@ -47,6 +48,7 @@ struct MemoryRow {
   int allocation = -1;                 // index into Snapshot::ledger
   std::vector<MemoryCell> cells = {};  // ascending by node, one per node
   bool red = false;                    // some cell is unordered
+  profiling::MemoryChanges changes = {};
 };
 
 /// The memory map: which node holds addresses of which allocation, and where two of them may
@@ -91,6 +93,7 @@ struct GraphFacts {
   GraphLayout layout;
   MemoryMap memory;
   PointerArrays arrays = {};
+  std::string compared = {};               // compared_sentences()
   std::vector<std::string> operands = {};  // of each node
   std::vector<std::string> labels = {};    // of each node
   std::vector<double> node_us = {};        // median duration of each node, NaN = not known

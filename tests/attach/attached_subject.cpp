@@ -424,6 +424,7 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"tensor-not-refreshed", tensor_not_refreshed},
     {"memory-of-others", memory_of_others},
     {"context-reset", context_reset},
+    {"other-context", other_context},
     {"flag-carried-over", flag_carried_over},
     {"flag-reset", flag_reset},
     {"trained", trained},

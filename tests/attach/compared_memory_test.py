@@ -10,6 +10,9 @@ from attached_programs import PROGRAM, WAYS, AttachCase, command, environment
 
 
 class ComparedMemory(AttachCase):
+    RESET = "replays are not compared since the device's context was reset"
+    OTHERS = "graphs of another context are not compared"
+
     def compared(self, scenario, way="getproc"):
         reports, err = self.attach(command(scenario, way), "--compare-memory", expect=0)  # possible at most
         self.assertIn("memory compared before and after", err)
@@ -69,14 +72,23 @@ class ComparedMemory(AttachCase):
         (finding,), _ = self.compared("mapped-batches")
         self.assertIn('writes "cuMemMap 3"', finding["title"])
         # A wrong read would end the program.
-        for scenario in ["memory-of-others", "context-reset"]:
+        for scenario, replays in [("memory-of-others", "6 replays"),
+                                  ("context-reset", f"6 replays; {self.RESET}"),
+                                  ("other-context", f"12 replays; {self.OTHERS}")]:
             for way in WAYS:
                 with self.subTest(scenario=scenario, way=way):
                     self.setUp()
                     findings, err = self.compared(scenario, way)
                     self.assertEqual(findings, [])
-                    self.assertIn("before and after 6 replays\n", err)
+                    self.assertIn(f"before and after {replays}\n", err)
                     self.assertIn("ended with exit code 0", err)
+
+    def test_the_report_says_what_was_not_compared(self):
+        reports, _ = self.attach(command("context-reset"), "--compare-memory", expect=0)
+        self.assertEqual(reports[0]["snapshot"]["not_compared"], self.RESET)
+        text = subprocess.run([PROGRAM, "attach", "--compare-memory", "--", *command("other-context")],
+                              capture_output=True, text=True, timeout=60, env=environment()).stdout
+        self.assertIn(self.OTHERS.capitalize() + ".", " ".join(text.split()))
 
     def test_without_the_option_no_memory_is_read(self):
         reports, err = self.attach(command("input-not-refreshed"), expect=0)
@@ -85,7 +97,8 @@ class ComparedMemory(AttachCase):
 
     def test_comparisons_end_when_the_kernel_cannot_be_loaded(self):
         reports, err = self.attach(command("input-not-refreshed"), "--compare-memory", expect=0, STUB_REFUSES_PTX="218")
-        self.assertIn("memory compared before and after 0 replays, then no more: cuModuleLoadData gave error 218", err)
+        self.assertIn("memory compared before and after 0 replays; replays are no longer compared: "
+                      "cuModuleLoadData gave error 218", err)
 
 
 if __name__ == "__main__":

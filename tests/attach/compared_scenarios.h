@@ -139,6 +139,19 @@ inline void context_reset(Program& program) {
   input_refreshed(program);
 }
 
+/// Comparisons go on when the first context is current again.
+inline void other_context(Program& program) {
+  input_refreshed(program);
+  CUcontext first = nullptr;
+  check(program.cu.get_current(&first), "cuCtxGetCurrent");
+  char other = 0;
+  check(program.cu.set_current(reinterpret_cast<CUcontext>(&other)), "cuCtxSetCurrent");
+  input_refreshed(program);
+  input_refreshed(program);
+  check(program.cu.set_current(first), "cuCtxSetCurrent");
+  input_refreshed(program);
+}
+
 /// As a benchmark does it: nobody writes anything between the replays.
 inline void nothing_written(Program& program) {
   Inference inference(program);

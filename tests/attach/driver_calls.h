@@ -55,6 +55,8 @@ struct DriverCalls {
   decltype(&::cuDevicePrimaryCtxReset) reset_context = nullptr;
   decltype(&::cuTensorMapEncodeTiled) encode_tiled = nullptr;
   decltype(&::cuTensorMapReplaceAddress) replace_address = nullptr;
+  decltype(&::cuCtxGetCurrent) get_current = nullptr;
+  decltype(&::cuCtxSetCurrent) set_current = nullptr;
 };
 
 [[noreturn]] inline void fail(const std::string& what) {
@@ -111,7 +113,9 @@ inline DriverCalls driver_calls(const std::string&) {
           cuMemUnmap,
           cuDevicePrimaryCtxReset,
           cuTensorMapEncodeTiled,
-          cuTensorMapReplaceAddress};
+          cuTensorMapReplaceAddress,
+          cuCtxGetCurrent,
+          cuCtxSetCurrent};
 }
 #else
 /// `way`: "dlsym", "getproc" or "getproc-per-thread".
@@ -183,6 +187,8 @@ inline DriverCalls driver_calls(const std::string& way) {
   find(calls.reset_context, "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2", 11000);
   find(calls.encode_tiled, "cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", 12000);
   find(calls.replace_address, "cuTensorMapReplaceAddress", "cuTensorMapReplaceAddress", 12000);
+  find(calls.get_current, "cuCtxGetCurrent", "cuCtxGetCurrent", 4000);
+  find(calls.set_current, "cuCtxSetCurrent", "cuCtxSetCurrent", 4000);
   return calls;
 }
 #endif

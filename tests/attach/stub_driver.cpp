@@ -280,6 +280,8 @@ const Symbol kSymbols[] = {
     SYMBOL("cuMemSetAccess", 10020, cuMemSetAccess),
     SYMBOL("cuMemUnmap", 10020, cuMemUnmap),
     SYMBOL("cuDevicePrimaryCtxReset", 11000, cuDevicePrimaryCtxReset_v2),
+    SYMBOL("cuCtxGetCurrent", 4000, cuCtxGetCurrent),
+    SYMBOL("cuCtxSetCurrent", 4000, cuCtxSetCurrent),
     SYMBOL("cuMemAllocHost", 3020, cuMemAllocHost_v2),
     SYMBOL("cuMemFreeHost", 2000, cuMemFreeHost),
     SYMBOL("cuModuleLoadData", 2000, cuModuleLoadData),

@@ -20,7 +20,10 @@ std::map<CUdeviceptr, Block> g_memory;
 std::vector<std::pair<CUdeviceptr, std::size_t>> g_free;
 std::map<CUmemGenericAllocationHandle, int> g_physical;  // its device
 CUmemGenericAllocationHandle g_next_handle = 1;
-unsigned long long g_context = 0;
+unsigned long long g_context = 0;  // the primary context's id
+char g_primary = 0;
+const CUcontext kPrimary = reinterpret_cast<CUcontext>(&g_primary);  // after a reset too
+thread_local CUcontext t_context = kPrimary;
 CUdeviceptr g_next = 0x7f0000000000;
 
 /// From the newest of the free pieces that have this size, else memory that nobody has had.
@@ -210,13 +213,17 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
 // ---- The context
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
-  static char primary = 0;  // after a reset its handle is the same again
-  *context = reinterpret_cast<CUcontext>(&primary);
+  *context = t_context;
   return CUDA_SUCCESS;
 }
-CUresult cuCtxGetId(CUcontext, unsigned long long* id) {
+CUresult cuCtxSetCurrent(CUcontext context) {
+  t_context = context;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   const std::lock_guard lock(stub::mutex());
-  *id = g_context;
+  constexpr unsigned long long kOther = 1000;
+  *id = context == kPrimary ? g_context : kOther;
   return CUDA_SUCCESS;
 }
 /// Its memory goes, and nobody calls cuMemFree.

@@ -6,15 +6,19 @@ import subprocess
 import pytest
 
 
-@pytest.fixture
-def record(tmp_path):
+def made_record(tmp_path, *contents):
     maker = os.environ.get("ATTACH_RECORD_MAKER")
     if not maker:
         pytest.skip("ATTACH_RECORD_MAKER does not name the built program")
     folder = tmp_path / "record"
     folder.mkdir()
-    subprocess.run([maker, folder], check=True, timeout=60)
+    subprocess.run([maker, folder, *contents], check=True, timeout=60)
     return folder
+
+
+@pytest.fixture
+def record(tmp_path):
+    return made_record(tmp_path)
 
 
 def value(current, name):
@@ -185,6 +189,25 @@ def test_memory_is_compared_where_the_box_is_checked(open_window, monkeypatch, t
     shown(window, "attach.compared.0", "memory compared before and after 6 replays")
     shown(window, "attach.process.0", "findings=1")
     assert "which no graph reads" in value(window.map(), "attach.findings")
+
+
+def test_the_memory_map_says_what_compared_replays_changed(open_window, tmp_path):
+    folder = made_record(tmp_path, "compared")
+    window = open_dialog(open_window)
+    read(window, folder)
+    shown(window, "attach.compared.2", "memory compared before and after 6 replays; replays are not compared since the "
+                                       "device's context was reset")
+    window.click("attach.close")
+    window.click("graphs.view.2")
+    there(window, "graphs.memory")
+    window.choose("graphs.source", "1236")
+    shown(window, "memory.compared", "before and after replays 1 to 6: 2052 KiB. In 1 of them not all")
+    assert value(window.map(), "memory.compared").endswith("Replays are not compared since the device's context was reset.")
+    window.wait("the map", lambda m: "rows=3" in value(m, "graphs.memory"))
+    window.choose("memory.changes", "changed by replays")
+    window.wait("one row", lambda m: "rows=1" in value(m, "graphs.memory"))
+    window.choose("memory.changes", "never changed")
+    window.wait("another row", lambda m: "rows=1" in value(m, "graphs.memory"))
 
 
 def test_a_program_is_watched_until_it_is_ended(open_window, monkeypatch, tmp_path):

@@ -153,6 +153,7 @@ void GraphScene::start_facts() {
         .layout = lay_out(graph),
         .memory = map_memory(report->snapshot, static_cast<int>(index), report->findings)};
     facts.arrays = pointer_arrays(report->snapshot, graph, facts.memory);
+    facts.compared = profiling::compared_sentences(report->snapshot, graph);
     facts.operands = operands_of(report->snapshot, graph, facts.memory);
     facts.labels = node_labels(report->snapshot.step, graph, facts.operands);
     if (run != nullptr) add_durations(graph, run->activity, facts);

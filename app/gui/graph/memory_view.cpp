@@ -23,6 +23,8 @@ namespace {
 constexpr int kRoles = static_cast<int>(enum_names(engine::AllocationRole{}).size());
 constexpr float kMarkReach = 4.0F;  // distance in pixels at which the mouse still hits a mark
 constexpr std::size_t kPlacesInReadOut = 6;
+constexpr float kNarrow = 520.0F;  // grid pixels: shorter titles leave room for the nodes
+constexpr const char* kByProgram = "by program";
 constexpr float kSign = 10.0F;  // grid pixels, of the mark of what a finding names
 
 /// "shared-workspace, proved: at 0 B, 64 B": the bytes of this memory that it names.
@@ -53,6 +55,30 @@ std::string note_of(std::size_t allocations, int unordered) {
                                     : fmt::format("{} unordered", unordered));
 }
 
+/// Which memory to show, by what compared replays have found.
+enum class Changes : std::uint8_t { ByReplays, ByProgram, Never };
+constexpr int kChanges = 3;
+
+bool passes(const profiling::MemoryChanges& found, Changes wanted) {
+  switch (wanted) {
+    case Changes::ByReplays:
+      return found.by_replays > 0;
+    case Changes::ByProgram:
+      return found.by_program > 0;
+    case Changes::Never:
+      return found.replays > 0 && found.by_replays == 0 && found.by_program == 0;
+  }
+  return true;
+}
+
+bool compared(const GraphScene& scene) {
+  return scene.graph() != nullptr && !scene.graph()->compared.empty();
+}
+
+profiling::Cell count_or_none(std::size_t count, std::size_t of) {
+  return of == 0 ? profiling::Cell() : profiling::Cell(count);
+}
+
 std::string owner_of(const engine::Allocation& memory) {
   return memory.owner.empty() ? fmt::format("allocation {}", memory.id) : memory.owner;
 }
@@ -72,6 +98,9 @@ void MemoryView::follow(const GraphScene& scene) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (only_red_ && !all[i].red) continue;
     if (role_ > 0 && static_cast<int>(memory_of(scene, all[i]).role) != role_ - 1) continue;
+    if (compared(scene) && changes_ > 0 &&
+        !passes(all[i].changes, static_cast<Changes>(changes_ - 1)))
+      continue;
     rows_.push_back(static_cast<int>(i));
   }
   const auto others = std::stable_partition(rows_.begin(), rows_.end(), [&](int row) {
@@ -90,9 +119,20 @@ void MemoryView::draw_header(const PanelContext& context, const GraphScene& scen
   for (int i = 0; i < kRoles; ++i) {
     roles.emplace_back(profiling::name_of(static_cast<engine::AllocationRole>(i)));
   }
+  const float gap = context.theme.px(kGap);
+  float combo = width - context.theme.px(140);
+  if (compared(scene)) combo = 0.5F * (combo - gap);
   controls::combo(context, "memory.role", "##role", role_, roles,
-                  {.tooltip = "Which memory to show", .width = width - context.theme.px(140)});
-  ImGui::SameLine(0, context.theme.px(kGap));
+                  {.tooltip = "Which memory to show", .width = combo});
+  ImGui::SameLine(0, gap);
+  if (compared(scene)) {
+    const std::vector<std::string> choices = {"changed or not", "changed by replays",
+                                              "changed by program", "never changed"};
+    controls::combo(
+        context, "memory.changes", "##changes", changes_, choices,
+        {.tooltip = "Which memory to show, by what the compared replays found", .width = combo});
+    ImGui::SameLine(0, gap);
+  }
   const int clashes = scene.facts()->memory.clashes;
   controls::checkbox(context, "memory.only_red", "only unordered", only_red_,
                      {.enabled = clashes > 0 || only_red_,
@@ -109,6 +149,11 @@ void MemoryView::draw_titles(const PanelContext& context, const GraphScene& scen
   const ImU32 color = theme.colors.dim_text;
   plot::draw_text(draw, font, ImVec2(columns.label, y), color, "memory (role)");
   plot::draw_text_right(draw, font, ImVec2(columns.bytes, y), color, "size");
+  if (columns.by_replays > 0.0F) {
+    plot::draw_text_right(draw, font, ImVec2(columns.by_replays, y), color,
+                          columns.by_replays_title);
+    plot::draw_text_right(draw, font, ImVec2(columns.by_program, y), color, kByProgram);
+  }
   plot::draw_fitted(context, font, ImVec2(columns.life, y), color, "lifetime",
                     columns.cells - columns.life);
   const std::string first = fmt::format("node {:.0f}", std::max(0.0, std::ceil(first_)));
@@ -175,8 +220,22 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
       plot::fitted(font, fmt::format("{} ({})", owner_of(memory), profiling::name_of(memory.role)),
                    label_end - x));
   plot::draw_text_right(draw, font, ImVec2(columns.bytes, text_y), theme.colors.dim_text, size);
+  draw_changes(context, row, columns, text_y);
   draw_lifetime(context, scene, memory, columns, y, height);
   draw_cells(context, scene, row, columns, y, height);
+}
+
+void MemoryView::draw_changes(const PanelContext& context, const MemoryRow& row,
+                              const Columns& columns, float y) const {
+  if (columns.by_replays <= 0.0F) return;
+  const Palette& colors = context.theme.colors;
+  const profiling::MemoryChanges& found = row.changes;
+  const auto draw = [&](float right, const std::string& text, bool changed) {
+    plot::draw_text_right(ImGui::GetWindowDrawList(), context.theme.fonts.label, ImVec2(right, y),
+                          changed ? colors.text : colors.dim_text, text.empty() ? "-" : text);
+  };
+  draw(columns.by_replays, by_replays_text(found), found.by_replays > 0);
+  draw(columns.by_program, by_program_text(found), found.by_program > 0);
 }
 
 void MemoryView::draw_lifetime(const PanelContext& context, const GraphScene& scene,
@@ -290,6 +349,16 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
                        : fmt::format("steps {} to {}, freed", memory.allocated_at, memory.freed_at),
        memory.live() ? 0 : context.theme.colors.warn},
       {"nodes", plot::count_text(row.cells.size())}};
+  if (compared(scene)) {
+    const profiling::MemoryChanges& found = row.changes;
+    lines.push_back({"changed by replays", found.replays == 0
+                                               ? "not compared"
+                                               : by_replays_text(found) + " that were compared"});
+    if (found.preceded > 0) {
+      lines.push_back(
+          {"changed by program", "before " + by_program_text(found) + ", since the replay before"});
+    }
+  }
   if (named) {
     lines.insert(lines.begin(),
                  {"finding", named_bytes(scene, row.allocation), context.theme.colors.bad});
@@ -347,7 +416,10 @@ profiling::Table MemoryView::list(const GraphScene& scene) const {
   return {.name = "memory",
           .columns = {column("owner"), column("role"), column("bytes", Measure::Bytes),
                       column("allocated", Measure::Count), column("freed", Measure::Count),
-                      column("nodes")},
+                      column("nodes"), column("replays_compared", Measure::Count),
+                      column("changed_by_replays", Measure::Count),
+                      column("replays_in_a_row", Measure::Count),
+                      column("changed_by_program", Measure::Count)},
           .rows = [this, &scene](const profiling::RowSink& sink) {
             for (const int index : rows_) {
               const MemoryRow& row = scene.facts()->memory.rows[static_cast<std::size_t>(index)];
@@ -357,9 +429,14 @@ profiling::Table MemoryView::list(const GraphScene& scene) const {
                 nodes += fmt::format("{}{}{}", nodes.empty() ? "" : " ", cell.node,
                                      cell.unordered_with >= 0 ? "!" : "");
               }
+              const profiling::MemoryChanges& found = row.changes;
               sink({.cells = profiling::cells_of(owner_of(memory), profiling::name_of(memory.role),
                                                  memory.bytes, memory.allocated_at, memory.freed_at,
-                                                 std::move(nodes))});
+                                                 std::move(nodes),
+                                                 count_or_none(found.replays, found.replays),
+                                                 count_or_none(found.by_replays, found.replays),
+                                                 count_or_none(found.preceded, found.replays),
+                                                 count_or_none(found.by_program, found.preceded))});
             }
           }};
 }
@@ -368,7 +445,10 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
   follow(scene);
   const bool complete = scene.graph() != nullptr && scene.facts() != nullptr;
   const bool known = complete && !scene.report()->snapshot.ledger.empty();
-  const float widgets = std::min(context.theme.px(290), area.size.x - context.theme.px(130));
+  const Theme& theme = context.theme;
+  // In a narrow card both choices get a row of their own.
+  const float widgets = compared(scene) ? std::min(theme.px(440), area.size.x - theme.px(40))
+                                        : std::min(theme.px(290), area.size.x - theme.px(130));
   CardSpec spec{
       .id = "memory.card",
       .title = "Memory map",
@@ -383,7 +463,10 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
           "names, "
           "without a path of full edges between the two. Argument bytes do not tell reads from "
           "writes, and what is in a "
-          "pointer array is not among them. Sizes are what is allocated, with room for any splits.",
+          "pointer array is not among them. Sizes are what is allocated, with room for any splits. "
+          "Changed by replays: hashes of its parts differed after so many of the compared replays. "
+          "By program: they differed between two compared replays in a row; another graph counts "
+          "as the program. Memory of another device or context is not hashed, and seems to stay.",
       .list = [this, &scene] { return list(scene); },
       .header_widgets = widgets,
       .empty = [known, complete]() -> EmptyState {
@@ -402,7 +485,8 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
 
 void MemoryView::draw_rows(const PanelContext& context, const Area& whole, GraphScene& scene) {
   const Theme& theme = context.theme;
-  const Area area = with_sentence(context, whole, "memory.arrays_sentence",
+  const Area below = with_sentence(context, whole, "memory.compared", scene.facts()->compared);
+  const Area area = with_sentence(context, below, "memory.arrays_sentence",
                                   arrays_sentence(scene.facts()->arrays));
   const ImVec2 at = area.at;
   const std::vector<KeyEntry> key = key_of(context, scene);
@@ -415,6 +499,14 @@ void MemoryView::draw_rows(const PanelContext& context, const Area& whole, Graph
   columns.label = at.x;
   columns.bytes = at.x + label_room;
   columns.life = columns.bytes + theme.px(kGapLarge);
+  if (compared(scene)) {
+    const ImFont* font = theme.fonts.label;
+    columns.by_replays_title = room.x < theme.px(kNarrow) ? "by replays" : "changed by replays";
+    columns.by_replays = columns.life + plot::text_size(font, columns.by_replays_title).x;
+    columns.by_program =
+        columns.by_replays + theme.px(kGapLarge) + plot::text_size(font, kByProgram).x;
+    columns.life = columns.by_program + theme.px(kGapLarge);
+  }
   columns.cells = columns.life + std::min(theme.px(80), 0.08F * room.x) + theme.px(kGapLarge);
   columns.end = at.x + room.x - theme.px(14);
   const float title = theme.fonts.label->FontSize +

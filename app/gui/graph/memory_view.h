@@ -20,8 +20,11 @@ class MemoryView {
 
  private:
   struct Columns {
-    float label = 0.0F;  // left ends, pixels
-    float bytes = 0.0F;  // right end
+    float label = 0.0F;       // left ends, pixels
+    float bytes = 0.0F;       // right end
+    float by_replays = 0.0F;  // right ends; 0 = no replay was compared
+    float by_program = 0.0F;
+    const char* by_replays_title = "";
     float life = 0.0F;
     float cells = 0.0F;
     float end = 0.0F;
@@ -36,6 +39,8 @@ class MemoryView {
   std::vector<KeyEntry> key_of(const PanelContext& context, const GraphScene& scene) const;
   void draw_row(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
                 const Columns& columns, float y, float height) const;
+  void draw_changes(const PanelContext& context, const MemoryRow& row, const Columns& columns,
+                    float y) const;
   void draw_lifetime(const PanelContext& context, const GraphScene& scene,
                      const engine::Allocation& memory, const Columns& columns, float y,
                      float height) const;
@@ -49,7 +54,8 @@ class MemoryView {
   float x_of(double node, const Columns& columns) const;
 
   std::uint64_t shown_ = 0;
-  int role_ = 0;  // 0 = all, then AllocationRole + 1
+  int role_ = 0;     // 0 = all, then AllocationRole + 1
+  int changes_ = 0;  // 0 = all, then Changes + 1
   bool only_red_ = false;
   std::vector<int> rows_;  // indices into MemoryMap::rows that pass the filter
   int named_ = 0;          // the first of them, which the chosen finding names

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "app/gui/cards/card.h"
@@ -32,6 +33,12 @@ std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before
   return text.empty() ? "none" : text;
 }
 
+/// "8 of 9", of the memory's compared replays.
+std::string changed_by_replays(const MemoryMap& map, int allocation) {
+  const auto row = std::ranges::find(map.rows, allocation, &MemoryRow::allocation);
+  return row == map.rows.end() ? "" : by_replays_text(row->changes);
+}
+
 /// The addresses that the chosen node holds.
 profiling::Table addresses_table(const GraphScene& scene) {
   const profiling::Snapshot& snapshot = scene.report()->snapshot;
@@ -43,8 +50,9 @@ profiling::Table addresses_table(const GraphScene& scene) {
     }
     const std::string target = target_text(snapshot, touch);
     const bool named = scene.names_access(touch.allocation, scene.node());
-    rows.push_back({.cells = profiling::cells_of(place_words(profiling::place_text(touch)), target,
-                                                 std::move(role), touch.word),
+    rows.push_back({.cells = profiling::cells_of(
+                        place_words(profiling::place_text(touch)), target, std::move(role),
+                        touch.word, changed_by_replays(scene.facts()->memory, touch.allocation)),
                     .tone = named ? profiling::Tone::Bad : profiling::Tone::Plain,
                     .full_name = fmt::format("{} ({:#x}){}", target, touch.word,
                                              named ? ", named by the finding" : "")});
@@ -56,7 +64,12 @@ profiling::Table addresses_table(const GraphScene& scene) {
        {.key = "role", .tooltip = "What the allocation is for"},
        {.key = "address",
         .measure = profiling::Measure::Address,
-        .use = profiling::ColumnUse::Files}},
+        .use = profiling::ColumnUse::Files},
+       {.key = "changed_by_replays",
+        .title = "changed by replays",
+        .tooltip = "In how many of the compared replays the memory changed",
+        .use = scene.graph()->compared.empty() ? profiling::ColumnUse::Files
+                                               : profiling::ColumnUse::Everywhere}},
       std::move(rows));
 }
 

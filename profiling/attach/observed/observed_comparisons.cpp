@@ -17,6 +17,19 @@ void keep(std::vector<ChangedMemory>& all, const ChangedMemory& one, bool& misse
   }
 }
 
+/// Of the frame's result and call.
+std::string reason(std::uint32_t result, std::string_view call) {
+  constexpr std::uint32_t kOtherContext = 201;
+  constexpr std::uint32_t kNotReady = 600;
+  constexpr std::uint32_t kContextGone = 709;
+  if (call.empty() && result == kOtherContext) return "graphs of another context are not compared";
+  if (call.empty() && result == kContextGone)
+    return "replays are not compared since the device's context was reset";
+  if (result == kNotReady)
+    return "replays are no longer compared: a stream did not become idle within 30 s";
+  return fmt::format("replays are no longer compared: {} gave error {}", call, result);
+}
+
 }  // namespace
 
 void ObservedProcess::take_compared(const SpoolFrame& frame) {
@@ -27,8 +40,11 @@ void ObservedProcess::take_compared(const SpoolFrame& frame) {
   if (compared.ranges > spool::kMostChangedRanges || ranges.size() != bytes) return;
   ++compared_;
   const auto number = of_exec_.find(compared.exec);
-  ComparedReplay replay{
-      .replay = compared.replay, .hashed_bytes = compared.bytes, .partial = compared.cut != 0};
+  ComparedReplay replay{.replay = compared.replay,
+                        .hashed_bytes = compared.bytes,
+                        .partial = compared.cut != 0,
+                        .changed = {},
+                        .at = frame.position};
   for (std::size_t r = 0; r < compared.ranges; ++r) {
     spool::ChangedRange range{};
     std::memcpy(&range, ranges.data() + r * sizeof range, sizeof range);
@@ -67,12 +83,8 @@ void ObservedProcess::take_compared(const SpoolFrame& frame) {
 void ObservedProcess::take_comparisons_stopped(const SpoolFrame& frame) {
   spool::ComparisonsStopped stopped{};
   if (!frame.read(stopped)) return;
-  constexpr std::uint32_t kNotReady = 600;
-  comparisons_stopped_ =
-      stopped.result == kNotReady
-          ? "a stream did not become idle within 30 s"
-          : fmt::format("{} gave error {}", frame.text_after(sizeof stopped, 0, stopped.call_bytes),
-                        stopped.result);
+  if (!not_compared_.empty()) not_compared_ += "; ";
+  not_compared_ += reason(stopped.result, frame.text_after(sizeof stopped, 0, stopped.call_bytes));
 }
 
 }  // namespace profiling

@@ -84,9 +84,10 @@ class ObservedProcess {
   /// Whether replays of this graph show how far they get, and why not though that was asked for.
   bool is_marked(std::uint64_t graph) const;
   std::string why_unmarked(std::uint64_t graph) const;
-  /// Replays before and after which memory was hashed, and why no more are; empty = they are.
+  /// Replays before and after which memory was hashed.
   std::uint64_t compared() const { return compared_; }
-  const std::string& comparisons_stopped() const { return comparisons_stopped_; }
+  /// Snapshot::not_compared.
+  const std::string& not_compared() const { return not_compared_; }
 
   /// All that the rules need: memory, graphs that exist or were launched after something that they
   /// use was gone, and captures that failed. At most kMaxSnapshotGraphs graphs, the newest.
@@ -201,7 +202,7 @@ class ObservedProcess {
   std::uint64_t launches_of_destroyed_ = 0;
   std::uint64_t graphs_seen_ = 0;
   std::uint64_t compared_ = 0;
-  std::string comparisons_stopped_;
+  std::string not_compared_;
   std::uint64_t lost_frames_ = 0;
   bool ended_ = false;  // by itself
 };

@@ -34,6 +34,7 @@ Snapshot ObservedProcess::snapshot() const {
   made.ledger_clock = clock_;
   made.ended = ended_;
   made.eager = eager_;
+  made.not_compared = not_compared_;
   for (const auto& [number, graph] : graphs_) {
     if (graph.complete) made.graphs.push_back(graph.graph);
   }

@@ -20,7 +20,9 @@ using spool::ChangedRange;
 constinit std::atomic<bool> g_compares{false};
 constinit std::atomic_flag g_comparing = ATOMIC_FLAG_INIT;  // one thread at a time
 constinit MemoryHash g_hash{};
-constinit std::uint64_t g_hash_context = 0;  // in which the kernel is
+constinit CUcontext g_hash_context = nullptr;  // in which the kernel is
+constinit std::uint64_t g_hash_context_id = 0;
+constinit bool g_others_told = false;  // that graphs of other contexts are not compared
 constinit std::uint32_t g_comparisons = 0;
 
 /// The first ones, in which a program is prepared, and later ever fewer: a fault that needs many
@@ -71,22 +73,35 @@ Refusal wait_until_idle(OnStream on, std::uint64_t limit = kLimit) {
   }
 }
 
-/// No comparison follows; the program goes on as without them.
-void stop(const Refusal& why) {
-  g_compares.store(false, std::memory_order_relaxed);
+void tell(const Refusal& why) {
   const std::uint32_t bytes = text_bytes(why.call);
   Frame<spool::ComparisonsStopped> frame(bytes);
   if (!frame) return;
   frame->result = why.result;
   frame->call_bytes = bytes;
-  frame.append(why.call, bytes);
+  if (bytes > 0) frame.append(why.call, bytes);
+}
+
+/// No comparison follows; the program goes on as without them.
+void stop(const Refusal& why) {
+  g_compares.store(false, std::memory_order_relaxed);
+  tell(why);
+}
+
+/// A graph of another context than the kernel's is launched, perhaps because that one is gone.
+void skip_other_context() {
+  if (context_id(g_hash_context) != g_hash_context_id)
+    return stop({.result = CUDA_ERROR_CONTEXT_IS_DESTROYED});
+  if (g_others_told) return;
+  g_others_told = true;
+  tell({.result = CUDA_ERROR_INVALID_CONTEXT});
 }
 
 /// Hashes all memory; visit(piece, its hash) for each.
 template <class Visit>
 Refusal hash_all(OnStream on, Listed& listed, Visit visit) {
   const MemoryStays memory;
-  listed = list_pieces(memory, g_hash_context, g_hash.pieces());
+  listed = list_pieces(memory, g_hash_context_id, g_hash.pieces());
   if (const Refusal refused = g_hash.launch(listed.pieces, on)) return refused;
   // The kernel reads memory that must not go: nobody may stop waiting for it. The stream was idle.
   if (const Refusal refused = wait_until_idle(on, kNoLimit)) return refused;
@@ -179,14 +194,17 @@ ComparedReplay::ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStrea
   if (spool_header() == nullptr || g_comparing.test_and_set(std::memory_order_acquire)) return;
   const RelaxedCapture relaxed(graph_api());
   // The kernel belongs to the context of the first comparison; that one may be gone by now.
-  const std::uint64_t context = current_context();
+  const CUcontext context = current_context();
+  const std::uint64_t id = context_id(context);
   Refusal refused;
-  if (context == 0) refused = {.result = CUDA_ERROR_NOT_FOUND, .call = "cuCtxGetId"};
-  if (!refused && g_hash_context == 0) {
+  if (id == 0) refused = {.result = CUDA_ERROR_NOT_FOUND, .call = "cuCtxGetId"};
+  if (!refused && g_hash_context_id == 0) {
     refused = g_hash.prepare();
     g_hash_context = context;
+    g_hash_context_id = id;
   }
-  compares_ = !refused && context == g_hash_context;
+  compares_ = !refused && id == g_hash_context_id;
+  if (!refused && !compares_) skip_other_context();
   if (compares_) refused = wait_until_idle(on_);
   if (compares_ && !refused) refused = hash_before(on_);
   if (refused) {
@@ -211,7 +229,9 @@ void drop_comparisons_of_parent() {
   g_compares.store(false);
   g_comparing.clear();
   g_hash = {};
-  g_hash_context = 0;
+  g_hash_context = nullptr;
+  g_hash_context_id = 0;
+  g_others_told = false;
   for (SeenPiece& piece : g_seen) {
     if (piece.address != 0) piece = {};
   }

@@ -77,20 +77,25 @@ bool is_device(const CUmemAccessDesc& access) {
 void keep_live_memory() { g_keeps.store(true, std::memory_order_relaxed); }
 bool keeps_live_memory() { return g_keeps.load(std::memory_order_relaxed); }
 
-std::uint64_t current_context() {
+CUcontext current_context() {
   const auto get_current = symbol<&::cuCtxGetCurrent>("cuCtxGetCurrent");
-  const auto get_id = symbol<&::cuCtxGetId>("cuCtxGetId");
   CUcontext context = nullptr;
+  if (get_current == nullptr || get_current(&context) != CUDA_SUCCESS) return nullptr;
+  return context;
+}
+
+std::uint64_t context_id(CUcontext context) {
+  const auto get_id = symbol<&::cuCtxGetId>("cuCtxGetId");
   unsigned long long id = 0;
-  if (get_current == nullptr || get_id == nullptr || get_current(&context) != CUDA_SUCCESS ||
-      context == nullptr || get_id(context, &id) != CUDA_SUCCESS)
-    return 0;
+  if (get_id == nullptr || context == nullptr || get_id(context, &id) != CUDA_SUCCESS) return 0;
   return id + 1;  // they may be counted from 0
 }
 
+std::uint64_t current_context_id() { return context_id(current_context()); }
+
 void memory_lives(std::uint64_t address, std::uint64_t bytes) {
   if (!keeps_live_memory() || address == 0 || bytes == 0) return;
-  const LiveMemory memory{.address = address, .bytes = bytes, .context = current_context()};
+  const LiveMemory memory{.address = address, .bytes = bytes, .context = current_context_id()};
   const std::lock_guard locked(g_memory_lock);
   add_memory(memory);
 }
@@ -163,7 +168,7 @@ void access_is_given(std::uint64_t address, std::uint64_t bytes, const CUmemAcce
   if (!keeps_live_memory()) return;
   // Of other devices than the current context's it is not known which context will read.
   const int device = current_device();
-  const std::uint64_t context = current_context();
+  const std::uint64_t context = current_context_id();
   const std::lock_guard locked(g_memory_lock);
   for (std::size_t i = 0; i < count; ++i) {
     if (is_device(access[i]) && access[i].location.id == device &&

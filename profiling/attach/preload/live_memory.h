@@ -23,9 +23,11 @@ struct LiveMemory {
 void keep_live_memory();
 bool keeps_live_memory();
 
-/// The current context's id, which no other one of this process ever has; 0 = none, or the driver
-/// is older than 12.0.
-std::uint64_t current_context();
+CUcontext current_context();
+/// Which no other context of this process ever has; 0 = there is none or it is gone, or the driver
+/// is older than 12.0. A context that is made or reset later may have the same handle.
+std::uint64_t context_id(CUcontext context);
+std::uint64_t current_context_id();
 
 /// Of the current context.
 void memory_lives(std::uint64_t address, std::uint64_t bytes);

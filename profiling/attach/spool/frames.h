@@ -237,10 +237,13 @@ struct ReplayCompared {
   std::uint32_t cut;  // not all memory, or not all ranges
 };
 
-/// No replay is compared from here on.
+/// No replay is compared from here on; without a call and with INVALID_CONTEXT, none of another
+/// context than that of the first one.
 struct ComparisonsStopped {
   static constexpr Kind kKind = Kind::ComparisonsStopped;
-  std::uint32_t result;  // CUresult; NOT_READY = the stream did not become idle
+  // CUresult; NOT_READY = the stream did not become idle. Without a call: CONTEXT_IS_DESTROYED =
+  // the context of the first comparison is gone.
+  std::uint32_t result;
   std::uint32_t call_bytes;
 };
 

@@ -28,13 +28,15 @@ struct ComparedReplay {
   std::uint64_t hashed_bytes = 0;           // of the device's memory
   bool partial = false;                     // not all memory, or not all that changed
   std::vector<ChangedMemory> changed = {};  // ascending by address
+  std::uint64_t at = 0;                     // on the ledger's clock; 0 = not known
   bool operator==(const ComparedReplay&) const = default;
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&ComparedReplay::replay>(),
                       engine::field<&ComparedReplay::hashed_bytes>(),
                       engine::field<&ComparedReplay::partial>(),
-                      engine::field<&ComparedReplay::changed>({.most = kMaxChangedMemory})};
+                      engine::field<&ComparedReplay::changed>({.most = kMaxChangedMemory}),
+                      engine::field<&ComparedReplay::at>()};
   }
 };
 /// Of one graph: the first nine, and two from each power of two on.

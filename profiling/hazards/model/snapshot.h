@@ -442,6 +442,8 @@ struct Snapshot {
   bool ended = false;                   // of a program that was watched: it has ended by itself
   std::vector<EagerLaunch> eager = {};  // the last few of each captured kernel
   std::vector<LoadedLibrary> libraries = {};  // whose versions are known
+  /// Which replays are not compared, and why: "graphs of another context are not compared".
+  std::string not_compared = {};
   bool operator==(const Snapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -459,7 +461,8 @@ struct Snapshot {
                       engine::field<&Snapshot::nccl_version>(),
                       engine::field<&Snapshot::ended>(),
                       engine::field<&Snapshot::eager>({.most = kMaxEagerLaunches}),
-                      engine::field<&Snapshot::libraries>({.most = 1000})};
+                      engine::field<&Snapshot::libraries>({.most = 1000}),
+                      engine::field<&Snapshot::not_compared>()};
   }
   engine::Flaw flaw() const;
 };

@@ -55,9 +55,14 @@ OrderedJson json_of(const Snapshot& snapshot, const GraphSnapshot& graph) {
 OrderedJson json_of(const Snapshot& snapshot) {
   OrderedJson graphs = OrderedJson::array();
   for (const GraphSnapshot& graph : snapshot.graphs) graphs.push_back(json_of(snapshot, graph));
-  return {{"subject", snapshot.subject}, {"cublaslt_version", snapshot.cublaslt_version},
-          {"device", snapshot.device},   {"compute_capability", snapshot.compute_capability},
-          {"driver", snapshot.driver},   {"allocations", snapshot.ledger.size()},
+  return {{"subject", snapshot.subject},
+          {"cublaslt_version", snapshot.cublaslt_version},
+          {"device", snapshot.device},
+          {"compute_capability", snapshot.compute_capability},
+          {"driver", snapshot.driver},
+          {"allocations", snapshot.ledger.size()},
+          {"not_compared", snapshot.not_compared.empty() ? OrderedJson(nullptr)
+                                                         : OrderedJson(snapshot.not_compared)},
           {"graphs", std::move(graphs)}};
 }
 

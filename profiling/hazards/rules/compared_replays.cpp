@@ -24,7 +24,10 @@ using Compared = std::vector<const ComparedReplay*>;  // ascending
 class ComparedGraph {
  public:
   ComparedGraph(const RuleContext& context, int graph)
-      : context_(context), graph_(graph), reached_(reached_memory(context.touches(graph))) {}
+      : context_(context),
+        graph_(graph),
+        reached_(reached_memory(context.touches(graph))),
+        changes_(memory_changes(context.snapshot, context.graph(graph), reached_)) {}
 
   bool reaches(const ChangedMemory& changed) const {
     return std::ranges::any_of(reached_, [&](int allocation) {
@@ -41,9 +44,6 @@ class ComparedGraph {
     return std::ranges::any_of(replay.changed, &ChangedMemory::by_replay);
   }
 
-  bool ever_wrote(const Allocation& memory) const {
-    return ever_written(context_.graph(graph_), memory);
-  }
   /// A memset or copy node sets it, so that it is no state.
   bool sets(const Allocation& memory) const {
     return std::ranges::any_of(context_.touches(graph_), [&](const Touch& touch) {
@@ -53,9 +53,12 @@ class ComparedGraph {
   /// Reached, and changed by no compared replay.
   std::vector<const Allocation*> inputs() const {
     std::vector<const Allocation*> found;
+    if (changes_.empty()) return found;
     for (const int index : reached_) {
       const Allocation* memory = context_.allocation(index);
-      if (is_subjects_device_memory(*memory) && !ever_wrote(*memory)) found.push_back(memory);
+      const MemoryChanges& changes = changes_[static_cast<std::size_t>(index)];
+      if (is_subjects_device_memory(*memory) && changes.replays > 0 && changes.by_replays == 0)
+        found.push_back(memory);
     }
     return found;
   }
@@ -81,24 +84,8 @@ class ComparedGraph {
   const RuleContext& context_;
   int graph_;
   std::vector<int> reached_;
+  std::vector<MemoryChanges> changes_;  // of the ledger; empty = no replay was compared
 };
-
-/// "replays 2 to 9, 17 and 33".
-std::string replays_text(const Compared& replays) {
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < replays.size();) {
-    std::size_t last = i;
-    while (last + 1 < replays.size() && replays[last + 1]->replay == replays[last]->replay + 1)
-      ++last;
-    parts.push_back(last == i ? fmt::format("{}", replays[i]->replay)
-                              : fmt::format("{} to {}", replays[i]->replay, replays[last]->replay));
-    i = last + 1;
-  }
-  std::string text = "replays " + parts.front();
-  for (std::size_t i = 1; i < parts.size(); ++i)
-    text += (i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  return text;
-}
 
 /// The smallest living memory that holds the change's beginning; null = it is not known.
 const Allocation* memory_at(const RuleContext& context, const ChangedMemory& changed) {

@@ -75,9 +75,20 @@ TEST_F(ObservingComparisons, TheEndOfComparisonsHasAReason) {
   spool_.add(spool::ComparisonsStopped{.result = 218,
                                        .call_bytes = static_cast<std::uint32_t>(call.size())},
              call);
-  EXPECT_EQ(observe(spool_).comparisons_stopped(), "cuModuleLoadData gave error 218");
+  EXPECT_EQ(observe(spool_).not_compared(),
+            "replays are no longer compared: cuModuleLoadData gave error 218");
   spool_.add(spool::ComparisonsStopped{.result = 600, .call_bytes = 0});
-  EXPECT_THAT(observe(spool_).comparisons_stopped(), testing::HasSubstr("within 30 s"));
+  EXPECT_THAT(observe(spool_).not_compared(), testing::HasSubstr("within 30 s"));
+}
+
+TEST_F(ObservingComparisons, OtherContextsAndAResetAreTold) {
+  spool_.add(spool::ComparisonsStopped{.result = 201, .call_bytes = 0});
+  spool_.add(spool::ComparisonsStopped{.result = 709, .call_bytes = 0});
+  const ObservedProcess process = observe(spool_);
+  EXPECT_EQ(process.not_compared(),
+            "graphs of another context are not compared; replays are not compared since the "
+            "device's context was reset");
+  EXPECT_EQ(process.snapshot().not_compared, process.not_compared());
 }
 
 }  // namespace

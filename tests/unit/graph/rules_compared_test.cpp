@@ -122,6 +122,78 @@ TEST(ComparedReplays, WhatWasMeasured) {
             "(1 MiB) that none changes, refreshed before 3 of them");
 }
 
+MemoryChanges changes_of(const Compared& made, std::size_t index) {
+  const std::vector<int> reached =
+      reached_memory(find_touches(made.snapshot, made.snapshot.graphs[0]));
+  return memory_changes(made.snapshot, made.snapshot.graphs[0], reached).at(index);
+}
+
+TEST(ComparedReplays, HowOftenMemoryChanged) {
+  Compared made;
+  made.replays(3, {Compared::replay(made.y), Compared::program(made.elsewhere)});
+  EXPECT_EQ(changes_of(made, 0), (MemoryChanges{.replays = 4, .preceded = 3}));
+  EXPECT_EQ(changes_of(made, 1), (MemoryChanges{.replays = 4, .by_replays = 4, .preceded = 3}));
+  EXPECT_EQ(changes_of(made, 2), (MemoryChanges{.replays = 4, .preceded = 3, .by_program = 3}));
+  EXPECT_EQ(by_replays_text(changes_of(made, 1)), "4 of 4");
+  EXPECT_EQ(by_program_text(changes_of(made, 2)), "3 of 3");
+  EXPECT_EQ(by_program_text({.replays = 1}), "");
+  // What is not hashed is not known.
+  made.snapshot.ledger[0].space = engine::MemorySpace::PinnedHost;
+  EXPECT_EQ(changes_of(made, 0), MemoryChanges());
+  made.graph().compared.clear();
+  EXPECT_TRUE(memory_changes(made.snapshot, made.graph(), {}).empty());
+}
+
+TEST(ComparedReplays, RangesThatOverlapAreFound) {
+  Compared made;
+  // The long one begins first and ends last.
+  const ChangedMemory whole{.address = made.x, .bytes = 64 << 10, .by_program = true};
+  made.replays(1, {whole, Compared::program(made.x + 4096)});
+  EXPECT_EQ(changes_of(made, 0).by_program, 1U);
+  made.snapshot.ledger[0].address += 32 << 10;
+  EXPECT_EQ(changes_of(made, 0).by_program, 1U);
+  made.snapshot.ledger[0].address += 32 << 10;
+  EXPECT_EQ(changes_of(made, 0).by_program, 0U);
+}
+
+TEST(ComparedReplays, MemoryCountsWhileItHasItsOwner) {
+  Compared made;
+  made.replays(3, {Compared::replay(made.y), Compared::program(made.elsewhere)});
+  for (std::size_t i = 0; i < 4; ++i) made.graph().compared[i].at = 300 + i;
+  made.snapshot.ledger_clock = 400;
+  engine::Allocation& batch = made.snapshot.ledger[2];
+  batch.allocated_at = 302;
+  EXPECT_EQ(changes_of(made, 2), (MemoryChanges{.replays = 2, .preceded = 2, .by_program = 2}));
+  batch.freed_at = 303;
+  EXPECT_EQ(changes_of(made, 2), (MemoryChanges{.replays = 1, .preceded = 1, .by_program = 1}));
+  // A graph goes on with what it reaches, until somebody else gets it.
+  engine::Allocation& y = made.snapshot.ledger[1];
+  y.freed_at = 301;
+  EXPECT_EQ(changes_of(made, 1).by_replays, 4U);
+  engine::Allocation next = y;
+  next.id = 99;
+  next.allocated_at = 302;
+  next.freed_at = 0;
+  made.snapshot.ledger.push_back(next);
+  EXPECT_EQ(changes_of(made, 1).by_replays, 2U);
+  EXPECT_EQ(changes_of(made, 3).by_replays, 2U);
+}
+
+TEST(ComparedReplays, SentencesSayWhatWasCompared) {
+  Compared made;
+  EXPECT_EQ(compared_sentences(made.snapshot, made.graph()), "");
+  made.replays(3, {});
+  made.graph().compared.push_back({.replay = 16, .hashed_bytes = 4 * kBytes, .partial = true});
+  EXPECT_EQ(compared_sentences(made.snapshot, made.graph()),
+            "Memory compared before and after replays 1 to 4 and 16: 3 MiB to 4 MiB. In 1 of them "
+            "not all memory or not all changes could be recorded.");
+  made.snapshot.not_compared = "graphs of another context are not compared";
+  made.graph().compared.resize(1);
+  EXPECT_EQ(compared_sentences(made.snapshot, made.graph()),
+            "Memory compared before and after replay 1: 3 MiB. Graphs of another context are not "
+            "compared.");
+}
+
 TEST(ComparedReplays, ABufferOfAnotherSizeOrGraphIsNoInput) {
   Compared made;
   made.allocation("batch").bytes = kBytes / 2;

@@ -96,6 +96,16 @@ GraphSnapshot graph_of(Dice& dice, int index) {
     graph.events.push_back(
         {.kind = dice.pick(CaptureEvent::Kind::HostSync), .what = dice.text("event")});
   }
+  for (int i = dice.number(0, 3); i > 0; --i) {
+    graph.compared.push_back({.replay = dice.word(),
+                              .hashed_bytes = dice.word(),
+                              .partial = dice.flag(),
+                              .changed = {{.address = dice.word(),
+                                           .bytes = dice.word(),
+                                           .by_program = dice.flag(),
+                                           .by_replay = dice.flag()}},
+                              .at = dice.word()});
+  }
   const int nodes = dice.number(6, 20);
   for (int n = 0; n < nodes; ++n) {
     SnapshotNode node;
@@ -225,8 +235,9 @@ Outcome outcome_of(Dice& dice, const Snapshot& snapshot) {
 Snapshot sample_snapshot(int seed) {
   Dice dice(seed);
   Snapshot snapshot;
-  for (std::string* text : {&snapshot.subject, &snapshot.cublaslt_version, &snapshot.device,
-                            &snapshot.compute_capability, &snapshot.driver}) {
+  for (std::string* text :
+       {&snapshot.subject, &snapshot.cublaslt_version, &snapshot.device,
+        &snapshot.compute_capability, &snapshot.driver, &snapshot.not_compared}) {
     *text = dice.text("snapshot");
   }
   snapshot.ledger_clock = dice.word();
