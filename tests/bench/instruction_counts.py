@@ -83,19 +83,21 @@ def value_anchors(fp8, *stores):
 # Of the gradients: 16 pairs of gate and up in a pass of the activation's loop, 64 in a tile.
 GRADIENTS = [Anchor("MUFU.RCP", 16), Anchor(STREAMED, 6), Anchor(r"STS\.128", 4)]
 FP8_SCALES = 4 / 128
+# FCHK is part of a division: a scale of a block that is not all zeros.
 KERNELS = [
     Kernel("SwiGLU 1x128 row", r"quantize_block_1x128_kernelILNS_9InputTypeE0ELNS_9Fp8FormatE0ELb1E", 32,
            4 + 1 + FP8_SCALES,
-           [("all", [Anchor("MUFU.EX2", 32), Anchor(FP8, 16), Anchor(r"LDG\.E\.128", 8), Anchor(ROW_STORES, 4)], 1)]),
+           [("all", [Anchor("MUFU.EX2", 32), Anchor(FP8, 16), Anchor(r"LDG\.E\.128", 8), Anchor(ROW_STORES, 4),
+                   Anchor("FCHK", 2)], 1)]),
     Kernel("SwiGLU 1x128 both", tile_symbol("Block", 1), 64, 4 + 2 * (1 + FP8_SCALES),
-           [("all", value_anchors(64, Anchor(ROW_STORES, 8), Anchor(r"STG\.E\.128", 4)), 1)]),
+           [("all", value_anchors(64, Anchor(ROW_STORES, 8), Anchor(r"STG\.E\.128", 4), Anchor("FCHK", 2)), 1)]),
     Kernel("SwiGLU MXFP8 row", tile_symbol("Mxfp8", 1), 64, 4 + 1 + 1 / 32,
            [("all", value_anchors(32, Anchor(ROW_STORES, 8)), 1)]),
     Kernel("SwiGLU MXFP8 both", tile_symbol("Mxfp8", 1), 64, 4 + 2 * (1 + 1 / 32),
            [("all", value_anchors(64, Anchor(ROW_STORES, 8), Anchor(r"STG\.E desc", 16)), 1)]),
     Kernel("gradient 1x128 both", tile_symbol("Block", 2), 128, 3 + 2 * (1 + FP8_SCALES),
            [("activation", GRADIENTS, 4),
-            ("quantize", [Anchor(FP8, 128), Anchor(ROW_STORES, 16), Anchor(r"STS\.128", 8)], 1)]),
+            ("quantize", [Anchor(FP8, 128), Anchor(ROW_STORES, 16), Anchor(r"STS\.128", 8), Anchor("FCHK", 4)], 1)]),
     Kernel("gradient MXFP8 both", tile_symbol("Mxfp8", 2), 128, 3 + 2 * (1 + 1 / 32),
            [("activation", GRADIENTS, 4),
             ("quantize", [Anchor(FP8, 128), Anchor(ROW_STORES, 16), Anchor(r"STG\.E desc", 32)], 1)]),

@@ -112,13 +112,43 @@ class Code:
         targets = [call.target for call in self.instructions if call.base == "CALL" and call.target in self.index]
         return max((target for target in targets if target <= address), default=None)
 
+    def reachable(self, without=None):
+        """Positions that the function's entry leads to, also through calls, without passing `without`."""
+        seen = set()
+        pending = [0]
+        while pending:
+            i = pending.pop()
+            if i in seen or i == without:
+                continue
+            seen.add(i)
+            pending += self.successors(i)
+            if self.instructions[i].base == "CALL" and self.instructions[i].target in self.index:
+                pending.append(self.index[self.instructions[i].target])
+        return seen
+
+    def leading_to(self, end):
+        """Positions of the function that `end` is in from which it can be reached."""
+        before = {}
+        for i in range(len(self.instructions)):
+            for following in self.successors(i):
+                before.setdefault(following, []).append(i)
+        seen = set()
+        pending = [end]
+        while pending:
+            i = pending.pop()
+            if i not in seen:
+                seen.add(i)
+                pending += before.get(i, [])
+        return seen
+
     def loops(self):
-        """(first, last) positions of every backward branch's target and of the branch."""
+        """(first, last) positions of every backward branch's target and of the branch, where the target is on every way
+        to the branch: one that comes back from code placed behind the function's end closes no loop."""
         found = []
         for i, instruction in enumerate(self.instructions):
             if instruction.base == "BRA":
                 target = self.index.get(instruction.target)
-                if target is not None and target < i:
+                if target is not None and target < i and i not in self.reachable(without=target):
                     found.append((target, i))
         return found
 
@@ -153,6 +183,7 @@ def cheapest_walk(code, begin, anchors, avoid=None):
     matching = [[k for k, anchor in enumerate(anchors) if anchor.matches(instruction)]
                 for instruction in code.instructions]
     goal = tuple(anchor.count for anchor in anchors)
+    returning = code.leading_to(begin)
 
     def counted(counts, i):
         if not matching[i]:
@@ -197,6 +228,8 @@ def cheapest_walk(code, begin, anchors, avoid=None):
         last, more = stretches[i]
         total = tuple(min(a + b, c) for a, b, c in zip(counts, more, goal))
         for following, after in code.steps(last, stack):
+            if not after and following not in returning:
+                continue
             reached = (following, after, total)
             new = length + last - i + 1
             if new < cost.get(reached, 1 << 60):
