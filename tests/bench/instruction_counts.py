@@ -23,8 +23,8 @@ from machine_code import Anchor  # noqa: E402
 MULTIPROCESSORS = 132
 SCHEDULERS = 4  # each issues one instruction of a warp per cycle
 
-# Lanes per cycle and multiprocessor of compute capability 9.0: CUDA C++ Programming Guide, "Throughput of Native
-# Arithmetic Instructions". Where a class has instructions of two rates, the higher one: the limit stays a limit.
+# Lanes per cycle and multiprocessor of compute capability 9.0, as the CUDA C++ Programming Guide has them ("Throughput of
+# Native Arithmetic Instructions"); not measured. Where a class has two rates, the higher one: the limit stays a limit.
 RATES = {
     "FP32": 128,  # add, multiply, fused multiply-add
     "IMAD": 64,  # 32-bit integer multiply-add, which also moves registers
