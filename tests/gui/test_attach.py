@@ -191,6 +191,21 @@ def test_memory_is_compared_where_the_box_is_checked(open_window, monkeypatch, t
     assert "which no graph reads" in value(window.map(), "attach.findings")
 
 
+def test_a_hang_shows_the_node_that_runs_where_nodes_are_marked(open_window, monkeypatch, tmp_path):
+    subjects = built_subjects()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    window = open_dialog(open_window)
+    fill(window, "attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc hangs-in-the-middle")
+    window.click("attach.markers")
+    window.click("attach.start")
+    shown(window, "attach.findings", "Its markers show 2 nodes finished, 1 running, 1 not reached", 60)
+    window.click("attach.end")
+    shown(window, "attach.state", "was killed by signal 15 (Terminated)")
+    window.click("attach.close")
+    shown(window, "doctor.stall", "spin")
+    there(window, "doctor.board")
+
+
 def test_the_memory_map_says_what_compared_replays_changed(open_window, tmp_path):
     folder = made_record(tmp_path, "compared")
     window = open_dialog(open_window)

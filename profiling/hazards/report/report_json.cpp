@@ -9,6 +9,8 @@
 namespace profiling {
 namespace {
 
+using OrderedJson = nlohmann::ordered_json;
+
 /// Null = the snapshot has no such node.
 const SnapshotNode* find_node(const Snapshot& snapshot, NodeRef node) {
   const auto graph = static_cast<std::size_t>(node.graph);
@@ -21,8 +23,6 @@ const SnapshotNode* find_node(const Snapshot& snapshot, NodeRef node) {
 OrderedJson text_or_null(const std::string& text) {
   return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
 }
-
-using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson json_of(NodeRef node) { return OrderedJson::array({node.graph, node.node}); }
 

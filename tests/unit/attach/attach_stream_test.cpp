@@ -56,6 +56,8 @@ TEST(AgentWords, TheOrderArrivesAsItWasGiven) {
   AgentOrder order{.program = {.command = {"python", "-c", "", "--", "[1,2]", "a b'c\"=\n"},
                                .only = "train.py",
                                .rank = 3,
+                               .compare_memory = true,
+                               .markers = true,
                                .spool_bytes = 5,
                                .folder = {},
                                .working_folder = "/a folder/=x"},
@@ -68,6 +70,8 @@ TEST(AgentWords, TheOrderArrivesAsItWasGiven) {
   EXPECT_EQ(heard.value().program.spool_bytes, 5U);
   EXPECT_EQ(heard.value().program.working_folder, "/a folder/=x");
   EXPECT_TRUE(heard.value().goes_on);
+  EXPECT_TRUE(heard.value().program.compare_memory);
+  EXPECT_TRUE(heard.value().program.markers);
   EXPECT_FALSE(agent_order({"rank=x", "--", "true"}).ok());
   EXPECT_FALSE(agent_order({"folder=/", "--", "true"}).ok());
   EXPECT_THAT(agent_order({}).error().message, HasSubstr("not meant to be run by hand"));
