@@ -84,7 +84,7 @@ std::string marker_words(const profiling::ObservedProcess& process, const Replay
                     engine::counted(count(profiling::NodeState::Done), "node"),
                     count(profiling::NodeState::Running), count(profiling::NodeState::NotReached));
   } else if (process.is_marked(graph)) {
-    words = "Its markers show no replay under way: its launch waits for what is before it. ";
+    words = "It has markers, but no replay of it was seen standing still. ";
   } else {
     const std::string why = process.why_unmarked(graph);
     words = fmt::format("It has no markers{}, so which node runs is not known. ",

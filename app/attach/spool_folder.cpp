@@ -127,6 +127,7 @@ std::vector<AttachedProcess> SpoolFolder::processes() const {
                          .title = spool.reader == nullptr ? fs::path(path).filename().string()
                                                           : spool.process.title(),
                          .graphs = spool.process.graphs_seen(),
+                         .marked = spool.process.graphs_marked(),
                          .launches = spool.process.launches(),
                          .lost_frames = spool.process.lost_frames() + damaged,
                          .compared = spool.process.compared(),

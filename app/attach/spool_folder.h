@@ -27,7 +27,8 @@ struct AttachedProcess {
   std::uint64_t revision = 0;     // changes with everything that can change its report
   std::string title;              // "train.py (process 1234, rank 0)"
   std::uint64_t graphs = 0;       // instantiated so far
-  std::uint64_t launches = 0;     // of them
+  std::uint64_t marked = 0;       // of them, with markers
+  std::uint64_t launches = 0;     // of all
   std::uint64_t lost_frames = 0;  // not recorded because the spool was full, or damaged
   std::uint64_t compared = 0;     // replays, before and after which memory was hashed
   std::string not_compared{};     // as in the snapshot

@@ -101,8 +101,10 @@ int finish(const AttachCommand& options, const SpoolFolder& spools, FindingLines
            const std::vector<profiling::DoctorReport>& reports) {
   for (const AttachedProcess& process : spools.processes()) {
     if (process.graphs > 0) {
-      print(stderr, "expertscope: {}: {}, launched {} in all\n", process.title,
-            engine::counted(process.graphs, "graph"), engine::counted(process.launches, "time"));
+      print(stderr, "expertscope: {}: {}{}, launched {} in all\n", process.title,
+            engine::counted(process.graphs, "graph"),
+            process.marked == 0 ? "" : fmt::format(" ({} with markers)", process.marked),
+            engine::counted(process.launches, "time"));
     }
     if (const std::string compared = comparisons_text(process); !compared.empty())
       print(stderr, "expertscope: {}: {}\n", process.title, compared);
@@ -328,10 +330,7 @@ void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std
       "Hash the device's memory before and after the first 9 replays of each graph, and later ever "
       "fewer: finds inputs that nobody refreshes and what replays carry over. Launches of "
       "these replays wait, so faults of timing may hide");
-  command.add_flag(
-      "--markers", options->program.markers,
-      "Instantiate a copy of each graph in which a node behind every node writes that it has "
-      "ended: a hang then shows which node runs. Costs 1 to 2 us per node and replay");
+  command.add_flag("--markers", options->program.markers, kMarkersMeaning);
   command.add_flag("--end-on-hang", options->end_on_hang,
                    "End the program when it hangs, once its state is known (default: leave it)");
   command.add_flag(

@@ -172,7 +172,7 @@ void add_stall(const DoctorReport& report, const ExperimentRecord& record,
     const profiling::NodeRef running = {.graph = stall.graph, .node = static_cast<int>(node)};
     document.fact("running", title_and_place(report.snapshot, running));
   }
-  if (stall.nodes.empty()) document.fact("nodes", "not known, because there are no markers");
+  if (stall.nodes.empty()) document.fact("nodes", "not known: no markers showed them");
   if (stall.core_dump.empty()) return;
   document.fact("core dump", stall.core_dump);
   if (const std::string place = profiling::core_place_text(stall.core); !place.empty()) {

@@ -1,6 +1,9 @@
 // Graphs that hang at a known node, for markers.
 #pragma once
 
+#include <thread>
+#include <vector>
+
 #include "tests/attach/subject_program.h"
 
 inline void spin(Program& program) {
@@ -63,23 +66,75 @@ inline void hangs_with_memory_nodes(Program& program) {
   })));
 }
 
-/// An update that cannot be: the driver names the node, and the program captures again.
+/// Updates that cannot be: the driver names the node, and the program goes on with what it has, or
+/// instantiates again.
 inline void update_refused(Program& program) {
-  CUgraphExec exec = program.step(program.memory());
+  const CUdeviceptr scratch = program.memory();
+  CUgraphExec exec = program.step(scratch);
+  const auto refused = [&](CUgraph graph, std::size_t at) {
+    CUgraphExecUpdateResultInfo info{};
+    if (program.cu.update(exec, graph, &info) != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+      fail("the update was not refused");
+    std::array<CUgraphNode, 5> nodes{};
+    std::size_t count = nodes.size();
+    check(program.cu.get_nodes(graph, nodes.data(), &count), "cuGraphGetNodes");
+    if (info.errorNode != nodes.at(at)) fail("it names another node");
+    if (program.cu.update(exec, graph, nullptr) == CUDA_SUCCESS) fail("the update was not refused");
+    program.launch(exec, 2);
+  };
+  // As many nodes, of which the second is a memset too.
+  refused(program.captured([&] {
+    check(program.cu.memset_async(scratch, 0, 64, program.stream), "cuMemsetD8Async");
+    check(program.cu.memset_async(scratch, 0, 64, program.stream), "cuMemsetD8Async");
+    program.scale(program.y, scratch);
+  }),
+          1);
   CUgraph longer = program.captured([&] {
-    for (int i = 0; i < 5; ++i) program.scale(program.y, program.x);
+    check(program.cu.memset_async(scratch, 0, 64, program.stream), "cuMemsetD8Async");
+    for (int i = 0; i < 4; ++i) program.scale(program.y, program.x);
   });
-  CUgraphExecUpdateResultInfo info{};
-  if (program.cu.update(exec, longer, &info) != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-    fail("the update was not refused");
-  std::array<CUgraphNode, 5> nodes{};
-  std::size_t count = nodes.size();
-  check(program.cu.get_nodes(longer, nodes.data(), &count), "cuGraphGetNodes");
-  if (info.errorNode != nullptr && info.errorNode != nodes[4]) fail("it names another node");
-  program.launch(exec, 2);
+  refused(longer, 3);
   check(program.cu.destroy(exec), "cuGraphExecDestroy");
-  CUgraphExec again = program.instantiated(longer);
-  program.launch(again, 2);
+  program.launch(program.instantiated(longer), 2);
+}
+
+/// A replay that takes long, and ends; then one of another graph hangs, which has no markers.
+inline void hangs_after_a_long_replay(Program& program) {
+  CUgraphExec slow = program.instantiated(program.captured([&] {
+    program.launch_kernel("slow", program.x);
+    program.scale(program.y, program.x);
+  }));
+  check(program.cu.launch(slow, program.stream), "cuGraphLaunch");
+  hangs_with_memory_nodes(program);
+}
+
+/// Threads that destroy and instantiate at the same time: a handle goes from one to another at
+/// once.
+inline void many_threads_instantiate(Program& program) {
+  const CUgraph graph = program.captured([&] { program.scale(program.y, program.x); });
+  CUgraphNode node = nullptr;
+  std::size_t count = 1;
+  check(program.cu.get_nodes(graph, &node, &count), "cuGraphGetNodes");
+  float factor = 2;
+  std::array<void*, 3> arguments = {&program.y, &program.x, &factor};
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  check(program.cu.module_function(&parameters.func, program.module, "scale"),
+        "cuModuleGetFunction");
+  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+  parameters.kernelParams = arguments.data();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        CUgraphExec exec = program.instantiated(graph);
+        check(program.cu.set_kernel(exec, node, &parameters), "cuGraphExecKernelNodeSetParams");
+        check(program.cu.destroy(exec), "cuGraphExecDestroy");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  program.launch(program.instantiated(graph));
 }
 
 /// More executable graphs than there would be room for if they kept their words.

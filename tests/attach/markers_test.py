@@ -43,27 +43,39 @@ class Markers(AttachCase):
         for scenario in ["memory-nodes", "branch"]:
             with self.subTest(scenario=scenario):
                 self.setUp()
-                self.attach(command(scenario), "--markers", expect=0)
+                _, err = self.attach(command(scenario), "--markers", expect=0)
+                self.assertNotIn("with markers", err)
         self.setUp()
         _, stall, _ = self.hang("hangs-with-memory-nodes", "--markers")
         self.assertEqual(stall["nodes"], [])
         self.assertIn("It has no markers (cuGraphClone gave error 801), so which node runs", stall["evidence"])
 
+    def test_a_replay_that_ended_is_not_where_it_hangs(self):
+        report, stall, _ = self.hang("hangs-after-a-long-replay", "--markers")
+        self.assertEqual(report["snapshot"]["graphs"][stall["graph"]]["name"], "graph 2")
+        self.assertEqual(stall["nodes"], [])
+        self.assertNotIn("graph 1 is under way", stall["evidence"])
+
     def test_programs_run_as_without_markers(self):
-        for scenario in ["healthy", "updated", "update-refused", "node-changed", "many-threads", "full-order",
-                         "early-start-waited", "seed-updated", "context-reset", "many-instantiations", "fork-joined"]:
+        marked = {"healthy": 1, "updated": 1, "update-refused": 2, "node-changed": 1, "many-threads": 1, "full-order": 1,
+                  "early-start-waited": 1, "seed-updated": 1, "context-reset": 2, "many-instantiations": 20001,
+                  "many-threads-instantiate": 2001, "fork-joined": 1}
+        for scenario, graphs in marked.items():
             for way in WAYS:
                 with self.subTest(scenario=scenario, way=way):
                     self.setUp()
                     reports, err = self.attach(command(scenario, way), "--markers", expect=0)
                     self.assertIn("ended with exit code 0", err)
+                    self.assertIn(f"({graphs} with markers)", err)
                     self.assertEqual([one for report in reports for one in report["findings"]], [])
 
     def test_findings_name_the_programs_nodes(self):
         reports, _ = self.attach(command("freed"), "--markers", expect=1)
         finding, = reports[0]["findings"]
         self.assertEqual(finding["rule"], "freed-memory")
-        self.assertEqual(reports[0]["snapshot"]["graphs"][0]["nodes"], 3)
+        self.assertEqual(finding["nodes"], [[0, 0], [0, 1], [0, 2]])
+        self.assertEqual([one["place"] for one in finding["accesses"]],
+                         ["memset target", "parameter byte 0", "parameter byte 8"])
 
 
 if __name__ == "__main__":

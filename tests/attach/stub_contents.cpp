@@ -78,15 +78,17 @@ CUresult stub::run(const CUDA_KERNEL_NODE_PARAMS_v2& kernel) {
   return CUDA_SUCCESS;
 }
 
-stub::Replay stub::run(const CUgraph_st& graph) {
+stub::Replay stub::run(const CUgraph_st& graph, Slow slow) {
   std::set<CUgraphNode> ended;
   // Nodes were added behind those that they wait for.
   for (const auto& node : graph.nodes) {
     const bool ready = std::ranges::all_of(graph.edges, [&](const StubEdge& edge) {
       return edge.to != node.get() || ended.contains(edge.from);
     });
-    const bool spins = node->type == CU_GRAPH_NODE_TYPE_KERNEL && node->kernel.func->name == "spin";
-    if (!ready || spins) continue;
+    const bool runs_on = node->type == CU_GRAPH_NODE_TYPE_KERNEL &&
+                         (node->kernel.func->name == "spin" ||
+                          (node->kernel.func->name == "slow" && slow == Slow::Runs));
+    if (!ready || runs_on) continue;
     ended.insert(node.get());
     if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) run(node->kernel);
     if (node->type == CU_GRAPH_NODE_TYPE_MEMSET &&

@@ -4,8 +4,10 @@
 // A module's image is text, or has it in a section: "scale:8,8,4;fill:8" has two kernels with
 // parameters of these sizes.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "tests/attach/cubin_image.h"
 #include "tests/attach/stub_core_dump.h"
@@ -204,8 +206,19 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   ++exec->launches;
   if (stream->hangs) return CUDA_SUCCESS;  // it waits for what is before it
   const std::lock_guard lock(stub::mutex());
-  const stub::Replay replay = stub::run(*exec->graph);
-  stream->hangs = !replay.ended;
+  const bool slow = std::ranges::any_of(exec->graph->nodes, [](const auto& node) {
+    return node->type == CU_GRAPH_NODE_TYPE_KERNEL && node->kernel.func->name == "slow";
+  });
+  const stub::Replay replay = stub::run(*exec->graph, slow ? stub::Slow::Runs : stub::Slow::Ended);
+  if (!slow) {
+    stream->hangs = !replay.ended;
+    return replay.result;
+  }
+  std::thread([exec] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    const std::lock_guard later(stub::mutex());
+    stub::run(*exec->graph, stub::Slow::Ended);
+  }).detach();
   return replay.result;
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
@@ -218,11 +231,13 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
 /// Nodes are paired in their order.
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
   auto& nodes = exec->graph->nodes;
-  const bool same = std::ranges::equal(
+  const auto [here, there] = std::ranges::mismatch(
       nodes, graph->nodes, [](const auto& a, const auto& b) { return a->type == b->type; });
+  const bool same = here == nodes.end() && there == graph->nodes.end();
   if (!same || exec->graph->edges.size() != graph->edges.size()) {
+    if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
     info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-    info->errorNode = graph->nodes.back().get();
+    info->errorNode = there == graph->nodes.end() ? nullptr : there->get();
     info->errorFromNode = nullptr;
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }

@@ -97,7 +97,8 @@ struct Replay {
   CUresult result = CUDA_SUCCESS;
   bool ended = true;
 };
-Replay run(const CUgraph_st& graph);
+enum class Slow : bool { Runs, Ended };  // kernels named "slow"
+Replay run(const CUgraph_st& graph, Slow slow);
 /// Of memory that the program registered, or a marker's; false = it is not the host's.
 bool write_host(CUdeviceptr address, std::uint32_t value, std::size_t words);
 /// Counts resets.

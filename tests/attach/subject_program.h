@@ -9,7 +9,7 @@
 
 inline constexpr const char* kModule =
     "scale:8,8,4;add:8,8,8;packed:40;spin:8;dropout:8,8,4,8;attend:8,8,4;dropout_seed_at:8,8,8;"
-    "gemm_e4m3_ptrGroup:8,8,8;count:8;tma_scale:8,128";
+    "gemm_e4m3_ptrGroup:8,8,8;count:8;tma_scale:8,128;slow:8";
 
 class Program {
  public:

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/attach/attached_program.h"
 #include "app/attach/command_words.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
@@ -210,9 +211,7 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                                  "nobody refreshes and what replays carry over. Launches of these "
                                  "replays wait, so faults of timing may hide"});
   controls::checkbox(context, "attach.markers", "Mark nodes", markers_,
-                     {.tooltip = "Instantiates a copy of each graph in which a node behind every "
-                                 "node writes that it has ended: a hang then shows which node "
-                                 "runs. Costs 1 to 2 us per node and replay"});
+                     {.tooltip = kMarkersMeaning});
   const std::string why = mistake();
   if (command_.empty() || why.empty()) return;
   const TextColorScope color(context.theme.colors.bad);

@@ -83,8 +83,12 @@ void ObservedProcess::take_compared(const SpoolFrame& frame) {
 void ObservedProcess::take_comparisons_stopped(const SpoolFrame& frame) {
   spool::ComparisonsStopped stopped{};
   if (!frame.read(stopped)) return;
+  const std::string why =
+      reason(stopped.result, frame.text_after(sizeof stopped, 0, stopped.call_bytes));
+  constexpr std::size_t kMostBytes = 1000;
+  if (not_compared_.size() > kMostBytes || not_compared_.find(why) != std::string::npos) return;
   if (!not_compared_.empty()) not_compared_ += "; ";
-  not_compared_ += reason(stopped.result, frame.text_after(sizeof stopped, 0, stopped.call_bytes));
+  not_compared_ += why;
 }
 
 }  // namespace profiling

@@ -282,9 +282,11 @@ std::vector<int> listed_order(const GraphSnapshot& graph) {
   return order;
 }
 
-void reorder(ObservedGraph& observed) {
+/// False: some nodes wait for each other, which no graph's do.
+bool reorder(ObservedGraph& observed) {
   GraphSnapshot& graph = observed.graph;
   const std::vector<int> order = listed_order(graph);
+  if (order.size() != graph.nodes.size()) return false;
   std::vector<int> place(graph.nodes.size(), -1);
   for (std::size_t at = 0; at < order.size(); ++at)
     place[static_cast<std::size_t>(order[at])] = static_cast<int>(at);
@@ -309,6 +311,7 @@ void reorder(ObservedGraph& observed) {
   graph.nodes = std::move(nodes);
   observed.handles = std::move(handles);
   observed.modules = std::move(modules);
+  return true;
 }
 
 }  // namespace
@@ -319,8 +322,7 @@ void ObservedProcess::take_graph_read(const SpoolFrame& frame) {
   ObservedGraph* graph = find(read.graph);
   if (graph == nullptr || graph->complete) return;
   if (read.nodes != graph->graph.nodes.size()) return;  // frames were lost
-  graph->complete = true;
-  reorder(*graph);
+  graph->complete = reorder(*graph);
 }
 
 void ObservedProcess::take_change(const SpoolFrame& frame) {

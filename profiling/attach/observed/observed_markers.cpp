@@ -11,28 +11,30 @@ namespace profiling {
 void ObservedProcess::take_marked(const SpoolFrame& frame) {
   spool::GraphMarked marked{};
   if (!frame.read(marked)) return;
+  graphs_marked_ += marked.markers > 0;
   ObservedGraph* graph = find(marked.graph);
   if (graph == nullptr) return;
   graph->marked = marked.markers > 0;
-  graph->unmarked =
-      graph->marked
-          ? ""
-          : fmt::format("{} gave error {}", frame.text_after(sizeof marked, 0, marked.call_bytes),
-                        marked.result);
+  graph->unmarked.clear();
+  if (graph->marked) return;
+  graph->unmarked = frame.text_after(sizeof marked, 0, marked.why_bytes);
+  if (marked.result != 0) graph->unmarked += fmt::format(" gave error {}", marked.result);
 }
 
 void ObservedProcess::take_marker_state(const SpoolFrame& frame) {
   spool::MarkerState state{};
   if (!frame.read(state)) return;
   ObservedGraph* graph = find(state.graph);
-  if (graph == nullptr || !graph->complete || state.nodes != graph->listed.size()) return;
-  const std::span<const std::byte> bytes = frame.after(sizeof state, 0, state.nodes);
-  if (bytes.size() != state.nodes) return;
+  if (graph == nullptr) return;
+  if (state.nodes == 0) graph->replay = {};
+  if (!graph->complete || state.nodes == 0 || state.nodes != graph->listed.size()) return;
+  const std::span<const std::byte> bits = frame.after(sizeof state, 0, (state.nodes + 7) / 8);
+  if (bits.empty()) return;
   const std::size_t count = graph->graph.nodes.size();
   std::vector<NodeMark> marks(count, NodeMark::None);
-  for (std::size_t n = 0; n < bytes.size(); ++n) {
-    marks[static_cast<std::size_t>(graph->listed[n])] =
-        bytes[n] == std::byte{0} ? NodeMark::Unset : NodeMark::Set;
+  for (std::size_t n = 0; n < state.nodes; ++n) {
+    const bool ended = (std::to_integer<unsigned>(bits[n / 8]) >> n % 8 & 1U) != 0;
+    marks[static_cast<std::size_t>(graph->listed[n])] = ended ? NodeMark::Set : NodeMark::Unset;
   }
   std::vector<std::vector<int>> dependencies(count);
   for (const SnapshotEdge& edge : graph->graph.edges)

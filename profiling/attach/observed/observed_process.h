@@ -81,6 +81,7 @@ class ObservedProcess {
   std::uint64_t lost_frames() const { return lost_frames_; }
   /// Of each graph the replay that was seen under way from this time on, on CLOCK_MONOTONIC.
   std::vector<ObservedReplay> replays_since(std::uint64_t time) const;
+  std::uint64_t graphs_marked() const { return graphs_marked_; }  // destroyed ones too
   /// Whether replays of this graph show how far they get, and why not though that was asked for.
   bool is_marked(std::uint64_t graph) const;
   std::string why_unmarked(std::uint64_t graph) const;
@@ -201,6 +202,7 @@ class ObservedProcess {
   std::uint64_t launches_ = 0;
   std::uint64_t launches_of_destroyed_ = 0;
   std::uint64_t graphs_seen_ = 0;
+  std::uint64_t graphs_marked_ = 0;
   std::uint64_t compared_ = 0;
   std::string not_compared_;
   std::uint64_t lost_frames_ = 0;

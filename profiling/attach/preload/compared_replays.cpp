@@ -22,7 +22,7 @@ constinit std::atomic_flag g_comparing = ATOMIC_FLAG_INIT;  // one thread at a t
 constinit MemoryHash g_hash{};
 constinit CUcontext g_hash_context = nullptr;  // in which the kernel is
 constinit std::uint64_t g_hash_context_id = 0;
-constinit bool g_others_told = false;  // that graphs of other contexts are not compared
+constinit bool g_others_reported = false;  // that graphs of other contexts are not compared
 constinit std::uint32_t g_comparisons = 0;
 
 /// The first ones, in which a program is prepared, and later ever fewer: a fault that needs many
@@ -73,7 +73,7 @@ Refusal wait_until_idle(OnStream on, std::uint64_t limit = kLimit) {
   }
 }
 
-void tell(const Refusal& why) {
+void report(const Refusal& why) {
   const std::uint32_t bytes = text_bytes(why.call);
   Frame<spool::ComparisonsStopped> frame(bytes);
   if (!frame) return;
@@ -85,16 +85,16 @@ void tell(const Refusal& why) {
 /// No comparison follows; the program goes on as without them.
 void stop(const Refusal& why) {
   g_compares.store(false, std::memory_order_relaxed);
-  tell(why);
+  report(why);
 }
 
 /// A graph of another context than the kernel's is launched, perhaps because that one is gone.
 void skip_other_context() {
   if (context_id(g_hash_context) != g_hash_context_id)
     return stop({.result = CUDA_ERROR_CONTEXT_IS_DESTROYED});
-  if (g_others_told) return;
-  g_others_told = true;
-  tell({.result = CUDA_ERROR_INVALID_CONTEXT});
+  if (g_others_reported) return;
+  g_others_reported = true;
+  report({.result = CUDA_ERROR_INVALID_CONTEXT});
 }
 
 /// Hashes all memory; visit(piece, its hash) for each.
@@ -231,7 +231,7 @@ void drop_comparisons_of_parent() {
   g_hash = {};
   g_hash_context = nullptr;
   g_hash_context_id = 0;
-  g_others_told = false;
+  g_others_reported = false;
   for (SeenPiece& piece : g_seen) {
     if (piece.address != 0) piece = {};
   }

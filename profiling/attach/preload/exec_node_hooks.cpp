@@ -16,8 +16,8 @@ CUresult on_node(CUgraphExec exec, CUgraphNode node, Arguments... arguments) {
 /// Its new parameters get a frame.
 template <class Parameters>
 CUresult changed(CUresult result, CUgraphExec exec, CUgraphNode node,
-                 const Parameters& parameters) {
-  if (result == CUDA_SUCCESS && spool_header() != nullptr) record_change(exec, node, parameters);
+                 const Parameters* parameters) {
+  if (result == CUDA_SUCCESS && spool_header() != nullptr) record_change(exec, node, *parameters);
   return result;
 }
 
@@ -47,23 +47,25 @@ extern "C" {
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
   const CUresult result = on_node<&cuGraphExecKernelNodeSetParams>(exec, node, parameters);
-  return changed(result, exec, node, attach::newest_version(*parameters));
+  if (result != CUDA_SUCCESS) return result;
+  const CUDA_KERNEL_NODE_PARAMS now = attach::newest_version(*parameters);
+  return changed(result, exec, node, &now);
 }
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS* parameters) {
   const CUresult result = on_node<&cuGraphExecKernelNodeSetParams_v2>(exec, node, parameters);
-  return changed(result, exec, node, *parameters);
+  return changed(result, exec, node, parameters);
 }
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* parameters,
                                         CUcontext context) {
   const CUresult result = on_node<&cuGraphExecMemsetNodeSetParams>(exec, node, parameters, context);
-  return changed(result, exec, node, *parameters);
+  return changed(result, exec, node, parameters);
 }
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D* parameters, CUcontext context) {
   const CUresult result = on_node<&cuGraphExecMemcpyNodeSetParams>(exec, node, parameters, context);
-  return changed(result, exec, node, *parameters);
+  return changed(result, exec, node, parameters);
 }
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,

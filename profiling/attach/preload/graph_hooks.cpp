@@ -103,7 +103,9 @@ CUresult updated(CUgraphExec exec, CUgraph graph, std::initializer_list<CUgraphN
   const MarkedCopy copy(graph, exec);
   const CUresult result = update(copy.graph());
   if (copy.exists() && result != CUDA_SUCCESS) {
-    for (CUgraphNode* node : reported) *node = copy.original(*node);
+    for (CUgraphNode* node : reported) {
+      if (node != nullptr) *node = copy.original(*node);
+    }
   }
   const GraphCounter* counter = result == CUDA_SUCCESS ? counter_of(number(exec)) : nullptr;
   if (counter != nullptr) record_graph(counter->graph.load(), exec, graph, GraphReason::Updated);
@@ -221,9 +223,10 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error_n
   });
 }
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
-  return attach::updated(exec, graph, {&info->errorNode, &info->errorFromNode}, [&](CUgraph given) {
-    return real<&cuGraphExecUpdate_v2>(exec, given, info);
-  });
+  const bool reports = info != nullptr;
+  return attach::updated(
+      exec, graph, {reports ? &info->errorNode : nullptr, reports ? &info->errorFromNode : nullptr},
+      [&](CUgraph given) { return real<&cuGraphExecUpdate_v2>(exec, given, info); });
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
@@ -240,9 +243,8 @@ CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   attach::destroying(exec);
-  const CUresult result = real<&cuGraphExecDestroy>(exec);
-  attach::forget_markers(exec);
-  return result;
+  attach::DestroyedMarkers markers(exec);
+  return markers.ended(real<&cuGraphExecDestroy>(exec));
 }
 
 CUresult cuModuleUnload(CUmodule module) {

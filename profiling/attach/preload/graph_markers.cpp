@@ -1,6 +1,7 @@
 #include "profiling/attach/preload/graph_markers.h"
 
 #include <atomic>
+#include <mutex>
 
 #include "profiling/attach/preload/address_table.h"
 #include "profiling/attach/preload/entry_points.h"
@@ -14,42 +15,21 @@ namespace attach {
 namespace {
 
 constinit std::atomic<bool> g_marks{false};
+constinit SpinLock g_lock;  // never held during a call of the driver, nor while a frame is written
+constinit AddressTable<MarkedGraph, 4096> g_graphs;
 
 /// The first word: the replay has begun. Its node waits for nothing, and nothing waits for it.
 constexpr std::size_t kBegan = 0;
 constexpr std::size_t kFirstNode = 1;
 
-// ---- Executable graphs that were made from copies ----------------------------------------------
-
-struct Marked {
-  std::uint64_t address;  // CUgraphExec; 0 = an empty place
-  std::uint64_t number;   // GraphBegan::graph
-  CUgraph copy;
-  MarkerWords words;
-  std::uint64_t sampled;  // hash of the words when they were looked at last
-  std::uint64_t written;  // of those in the newest frame; 0 = none
-  std::uint64_t written_at;
-};
-constinit SpinLock g_lock;
-constinit AddressTable<Marked, 4096> g_graphs;
-
-class Locked {
- public:
-  Locked() { g_lock.lock(); }
-  ~Locked() { g_lock.unlock(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-};
-
 std::uint64_t address_of(CUgraphExec exec) { return reinterpret_cast<std::uint64_t>(exec); }
 
-/// Null = it was made from the program's own graph.
-CUgraph copy_of(CUgraphExec exec, MarkerWords* words = nullptr) {
-  const Locked locked;
-  const Marked* marked = g_graphs.find(address_of(exec));
-  if (marked == nullptr) return nullptr;
-  if (words != nullptr) *words = marked->words;
-  return marked->copy;
+/// Its address is 0 if the executable graph was made from the program's own graph.
+MarkedGraph find_marked(CUgraphExec exec) {
+  if (!g_marks.load(std::memory_order_relaxed)) return {};
+  const std::lock_guard lock(g_lock);
+  const MarkedGraph* marked = g_graphs.find(address_of(exec));
+  return marked == nullptr ? MarkedGraph() : *marked;
 }
 
 // ---- The driver's functions that copying needs -------------------------------------------------
@@ -66,7 +46,6 @@ struct CopyApi {
   decltype(&::cuGraphDestroy) destroy;
   decltype(&::cuGraphAddBatchMemOpNode) add_write;
   decltype(&::cuGraphAddMemsetNode) add_memset;
-  decltype(&::cuCtxGetCurrent) current;
   bool complete;
 };
 
@@ -75,11 +54,22 @@ CopyApi copy_api() {
   api.complete =
       find(api.clone, "cuGraphClone") & find(api.find_in_clone, "cuGraphNodeFindInClone") &
       find(api.destroy, "cuGraphDestroy") & find(api.add_write, "cuGraphAddBatchMemOpNode") &
-      find(api.add_memset, "cuGraphAddMemsetNode") & find(api.current, "cuCtxGetCurrent");
+      find(api.add_memset, "cuGraphAddMemsetNode");
   return api;
 }
 
-Refusal refusal(CUresult result, const char* call) { return {.result = result, .call = call}; }
+void destroy_copy(CUgraph copy) {
+  const RelaxedCapture relaxed(graph_api());
+  copy_api().destroy(copy);
+}
+
+bool is_updated_by_device(const GraphApi& api, CUgraphNode kernel) {
+  CUlaunchAttributeValue value{};
+  return api.get_attribute != nullptr &&
+         api.get_attribute(kernel, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value) ==
+             CUDA_SUCCESS &&
+         value.deviceUpdatableKernelNode.deviceUpdatable != 0;
+}
 
 }  // namespace
 
@@ -90,95 +80,101 @@ void mark_graphs() { g_marks.store(true, std::memory_order_relaxed); }
 MarkedCopy::MarkedCopy(CUgraph graph) : graph_(graph) {
   if (!g_marks.load(std::memory_order_relaxed) || spool_header() == nullptr) return;
   own_words_ = true;
-  why_not_ = make();
-  if (why_not_) destroy();
+  if (!make()) destroy();
 }
 
 MarkedCopy::MarkedCopy(CUgraph graph, CUgraphExec exec) : graph_(graph) {
-  if (copy_of(exec, &words_) == nullptr) return;
-  why_not_ = make();
-  if (why_not_) destroy();
+  const MarkedGraph marked = find_marked(exec);
+  if (marked.address == 0) return;
+  words_ = marked.words;
+  if (!make()) destroy();
 }
 
 MarkedCopy::~MarkedCopy() { destroy(); }
 
-Refusal MarkedCopy::make() {
+bool MarkedCopy::fail(const char* why, CUresult result) {
+  why_not_ = why;
+  result_ = result;
+  return false;
+}
+
+bool MarkedCopy::make() {
   const GraphApi& api = graph_api();
   const CopyApi copying = copy_api();
-  if (!api.complete || !copying.complete) return refusal(CUDA_ERROR_NOT_FOUND, "cuGraphClone");
+  if (!api.complete || !copying.complete) return fail("the driver is too old");
   const RelaxedCapture relaxed(api);
   std::size_t count = 0;
   CUresult result = api.get_nodes(graph_, nullptr, &count);
-  if (result != CUDA_SUCCESS) return refusal(result, "cuGraphGetNodes");
-  constexpr std::size_t kMostNodes = std::size_t{1} << 18;  // whose bytes fit into a frame
-  if (count == 0 || count > kMostNodes) return refusal(CUDA_ERROR_NOT_SUPPORTED, "its size");
+  if (result != CUDA_SUCCESS) return fail("cuGraphGetNodes", result);
+  if (count == 0) return fail("it has no nodes");
+  if (count + kFirstNode > kMostMarkerWords) return fail("it has too many nodes");
   // An update with another number of nodes fails, as it would without markers.
-  if (!own_words_ && words_.count != count + kFirstNode)
-    return refusal(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "cuGraphExecUpdate");
+  if (!own_words_ && words_.count != count + kFirstNode) return fail("it has other nodes");
   result = copying.clone(&copy_, graph_);
   if (result != CUDA_SUCCESS) {
     copy_ = nullptr;
-    return refusal(result, "cuGraphClone");
+    return fail("cuGraphClone", result);
   }
   if (own_words_) {
-    const Locked locked;
-    if (g_graphs.is_full()) return refusal(CUDA_ERROR_OUT_OF_MEMORY, "too many graphs");
-    if (const Refusal refused = take_marker_words(count + kFirstNode, words_)) return refused;
+    result = CUDA_SUCCESS;
+    if (const char* why = take_marker_words(count + kFirstNode, words_, result))
+      return fail(why, result);
   }
   return add_markers();
 }
 
-Refusal MarkedCopy::add_markers() {
+bool MarkedCopy::add_markers() {
   const GraphApi& api = graph_api();
   const CopyApi copying = copy_api();
   std::size_t count = words_.count - kFirstNode;
   Scratch<CUgraphNode> nodes(count);
-  Scratch<CUgraphNode> markers(count + kFirstNode);
-  if (nodes.data() == nullptr || markers.data() == nullptr)
-    return refusal(CUDA_ERROR_OUT_OF_MEMORY, "mmap");
+  Scratch<CUgraphNode> markers(words_.count);
+  if (nodes.data() == nullptr || markers.data() == nullptr) return fail("there is no memory");
   CUresult result = api.get_nodes(graph_, nodes.data(), &count);
-  if (result != CUDA_SUCCESS) return refusal(result, "cuGraphGetNodes");
+  if (result != CUDA_SUCCESS) return fail("cuGraphGetNodes", result);
   for (std::size_t n = 0; n < count; ++n) {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    if (api.get_type(nodes[n], &type) != CUDA_SUCCESS)
-      return refusal(CUDA_ERROR_INVALID_VALUE, "cuGraphNodeGetType");
+    result = api.get_type(nodes[n], &type);
+    if (result != CUDA_SUCCESS) return fail("cuGraphNodeGetType", result);
     // The driver does not find the nodes of a child graph in the copy, and the program may change
     // them in the executable graph.
-    if (type == CU_GRAPH_NODE_TYPE_GRAPH)
-      return refusal(CUDA_ERROR_NOT_SUPPORTED, "cuGraphNodeFindInClone in child graphs");
+    if (type == CU_GRAPH_NODE_TYPE_GRAPH) return fail("it has child graphs");
+    // The device names the program's own node.
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL && is_updated_by_device(api, nodes[n]))
+      return fail("the device updates its kernels");
     result = copying.find_in_clone(&nodes[n], nodes[n], copy_);
-    if (result != CUDA_SUCCESS) return refusal(result, "cuGraphNodeFindInClone");
+    if (result != CUDA_SUCCESS) return fail("cuGraphNodeFindInClone", result);
   }
-  CUcontext context = nullptr;
-  result = copying.current(&context);
-  if (result != CUDA_SUCCESS) return refusal(result, "cuCtxGetCurrent");
-  const auto add = [&](std::size_t word, const CUgraphNode* behind) {
+  return mark(markers.data(), nodes.data());
+}
+
+bool MarkedCopy::mark(CUgraphNode* markers, const CUgraphNode* nodes) {
+  const CopyApi copying = copy_api();
+  for (std::size_t word = 0; word < words_.count; ++word) {
+    const CUgraphNode* behind = word == kBegan ? nullptr : &nodes[word - kFirstNode];
     CUstreamBatchMemOpParams write{};
     write.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     write.writeValue.address = words_.device + word * sizeof(std::uint32_t);
-    write.writeValue.value = 1;
+    write.writeValue.value = words_.tag;
     CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{};
-    parameters.ctx = context;
+    parameters.ctx = words_.context;
     parameters.count = 1;
     parameters.paramArray = &write;
-    return copying.add_write(&markers[markers_++], copy_, behind, behind == nullptr ? 0 : 1,
-                             &parameters);
-  };
-  result = add(kBegan, nullptr);
-  for (std::size_t n = 0; n < count && result == CUDA_SUCCESS; ++n) {
-    result = add(kFirstNode + n, &nodes[n]);
+    const CUresult result =
+        copying.add_write(&markers[word], copy_, behind, behind == nullptr ? 0 : 1, &parameters);
+    if (result != CUDA_SUCCESS) return fail("cuGraphAddBatchMemOpNode", result);
   }
-  if (result != CUDA_SUCCESS) return refusal(result, "cuGraphAddBatchMemOpNode");
-  // A marker only ever writes 1, so the end of a replay clears them for the next one: what is set
-  // belongs to a replay under way.
+  // A marker only ever writes the tag, so the end of a replay clears them for the next one: what is
+  // set belongs to a replay under way.
   CUDA_MEMSET_NODE_PARAMS clear{};
   clear.dst = words_.device;
   clear.elementSize = sizeof(std::uint32_t);
   clear.width = words_.count;
   clear.height = 1;
   CUgraphNode cleared = nullptr;
-  return refusal(copying.add_memset(&cleared, copy_, markers.data(), markers_, &clear, context),
-                 "cuGraphAddMemsetNode");
+  const CUresult result =
+      copying.add_memset(&cleared, copy_, markers, words_.count, &clear, words_.context);
+  return result == CUDA_SUCCESS || fail("cuGraphAddMemsetNode", result);
 }
 
 CUgraphNode MarkedCopy::original(CUgraphNode node) const {
@@ -194,74 +190,72 @@ CUgraphNode MarkedCopy::original(CUgraphNode node) const {
     if (copying.find_in_clone(&copied, nodes[n], copy_) == CUDA_SUCCESS && copied == node)
       return nodes[n];
   }
-  return nullptr;  // a marker
+  return nullptr;
 }
 
 void MarkedCopy::refused(CUresult result, const char* call) {
-  why_not_ = refusal(result, call);
+  fail(call, result);
   destroy();
 }
 
 void MarkedCopy::became(CUgraphExec exec, std::uint64_t number) {
   if (!own_words_) return;
-  if (copy_ != nullptr) {
-    const Locked locked;
-    const Marked marked{.address = address_of(exec),
-                        .number = number,
-                        .copy = copy_,
-                        .words = words_,
-                        .sampled = 0,
-                        .written = 0,
-                        .written_at = 0};
-    g_graphs.put(marked);
-    copy_ = nullptr;
-    words_ = {};
-  }
-  const std::uint32_t call_bytes = why_not_ ? text_bytes(why_not_.call) : 0;
+  const auto markers = static_cast<std::uint32_t>(copy_ == nullptr ? 0 : words_.count);
   {
-    Frame<spool::GraphMarked> frame(call_bytes);
-    if (!frame) return;
-    frame->graph = number;
-    frame->markers = why_not_ ? 0 : markers_;
-    frame->result = why_not_.result;
-    frame->call_bytes = call_bytes;
-    frame.append(why_not_.call, call_bytes);
+    const std::lock_guard lock(g_lock);
+    // One with this handle may have gone with its context, which no call says.
+    g_graphs.remove(address_of(exec));
+    if (copy_ != nullptr) {
+      const MarkedGraph marked{
+          .address = address_of(exec), .number = number, .copy = copy_, .words = words_};
+      // Without a place the program's later calls name nodes that the driver does not find.
+      if (!g_graphs.put(marked)) fail("there are too many graphs");
+      copy_ = nullptr;
+      words_ = {};
+    }
   }
-  if (!why_not_) watch_markers();
+  if (why_not_ == nullptr && !watch_markers()) fail("no thread could be started");
+  const std::uint32_t why_bytes = text_bytes(why_not_);
+  Frame<spool::GraphMarked> frame(why_bytes);
+  if (!frame) return;
+  frame->graph = number;
+  frame->markers = why_not_ == nullptr ? markers : 0;
+  frame->result = result_;
+  frame->why_bytes = why_bytes;
+  if (why_bytes > 0) frame.append(why_not_, why_bytes);
 }
 
 void MarkedCopy::destroy() {
-  if (copy_ != nullptr) {
-    const RelaxedCapture relaxed(graph_api());
-    copy_api().destroy(copy_);
-  }
+  if (copy_ != nullptr) destroy_copy(copy_);
   copy_ = nullptr;
-  if (own_words_ && words_.count > 0) {
-    const Locked locked;
-    return_marker_words(words_);
-  }
+  if (own_words_ && words_.count > 0) return_marker_words(words_);
   words_ = {};
 }
 
 CUgraphNode node_in(CUgraphExec exec, CUgraphNode node) {
-  const CUgraph copy = copy_of(exec);
-  if (copy == nullptr) return node;
+  const MarkedGraph marked = find_marked(exec);
   CUgraphNode copied = nullptr;
-  return copy_api().find_in_clone(&copied, node, copy) == CUDA_SUCCESS ? copied : node;
+  return marked.address != 0 && copy_api().find_in_clone(&copied, node, marked.copy) == CUDA_SUCCESS
+             ? copied
+             : node;
 }
 
-void forget_markers(CUgraphExec exec) {
-  Marked gone{};
-  {
-    const Locked locked;
-    const Marked* marked = g_graphs.find(address_of(exec));
-    if (marked == nullptr) return;
-    gone = *marked;
-    g_graphs.remove(gone.address);
-    return_marker_words(gone.words);
+DestroyedMarkers::DestroyedMarkers(CUgraphExec exec) : marked_(find_marked(exec)) {
+  if (marked_.address == 0) return;
+  const std::lock_guard lock(g_lock);
+  g_graphs.remove(marked_.address);
+}
+
+CUresult DestroyedMarkers::ended(CUresult result) {
+  if (marked_.address == 0) return result;
+  if (result != CUDA_SUCCESS) {
+    const std::lock_guard lock(g_lock);
+    g_graphs.put(marked_);
+    return result;
   }
-  const RelaxedCapture relaxed(graph_api());
-  copy_api().destroy(gone.copy);
+  return_marker_words(marked_.words);
+  destroy_copy(marked_.copy);
+  return result;
 }
 
 void drop_markers_of_parent() {
@@ -279,35 +273,66 @@ namespace {
 std::uint64_t hash_of(const MarkerWords& words) {
   std::uint64_t state = 1;
   for (std::size_t i = 0; i < words.count; ++i)
-    state = (state ^ (words.words[i] != 0 ? 1 : 0)) * 0x9E3779B97F4A7C15 + (state >> 32);
+    state = (state ^ (words.is_set(i) ? 1 : 0)) * 0x9E3779B97F4A7C15 + (state >> 32);
   return state | 1;
 }
 
-void write_state(const Marked& marked) {
-  Frame<spool::MarkerState> frame(marked.words.count - kFirstNode);
+/// `nodes` = 0: the replay that had a frame has moved on.
+void write_state(const MarkedGraph& marked, std::size_t nodes) {
+  const std::size_t bytes = (nodes + 7) / 8;
+  Frame<spool::MarkerState> frame(bytes);
   if (!frame) return;
   frame->graph = marked.number;
-  frame->nodes = static_cast<std::uint32_t>(marked.words.count - kFirstNode);
-  for (std::size_t i = kFirstNode; i < marked.words.count; ++i) {
-    const std::uint8_t ended = marked.words.words[i] != 0 ? 1 : 0;
+  frame->nodes = static_cast<std::uint32_t>(nodes);
+  for (std::size_t at = 0; at < bytes; ++at) {
+    std::uint8_t ended = 0;
+    for (std::size_t bit = 0; bit < 8 && 8 * at + bit < nodes; ++bit) {
+      if (marked.words.is_set(kFirstNode + 8 * at + bit))
+        ended = static_cast<std::uint8_t>(ended | 1U << bit);
+    }
     frame.append(&ended, sizeof ended);
   }
+}
+
+/// Looks at one graph; true = `marked` changed.
+bool look_at(MarkedGraph& marked, std::uint64_t since) {
+  const bool under_way = marked.words.is_set(kBegan);
+  const std::uint64_t hash = under_way ? hash_of(marked.words) : 0;
+  const bool stands = hash == marked.sampled;
+  const bool changed = !stands;
+  marked.sampled = hash;
+  if (hash != marked.written && marked.written != 0) {
+    write_state(marked, 0);
+    marked.written = 0;
+    return true;
+  }
+  if (!under_way || !stands || (hash == marked.written && marked.written_at >= since))
+    return changed;
+  write_state(marked, marked.words.count - kFirstNode);
+  marked.written = hash;
+  marked.written_at = now();
+  return true;
 }
 
 }  // namespace
 
 void write_marker_states(std::uint64_t since) {
-  const Locked locked;
-  for (std::size_t place = 0; place < g_graphs.places(); ++place) {
-    Marked& marked = g_graphs.at(place);
-    if (marked.address == 0 || marked.words.words[kBegan] == 0) continue;
-    const std::uint64_t hash = hash_of(marked.words);
-    const bool stands = hash == marked.sampled;
-    marked.sampled = hash;
-    if (!stands || (hash == marked.written && marked.written_at >= since)) continue;
-    write_state(marked);
-    marked.written = hash;
-    marked.written_at = now();
+  std::size_t places = 0;
+  {
+    const std::lock_guard lock(g_lock);
+    places = g_graphs.places();
+  }
+  for (std::size_t place = 0; place < places; ++place) {
+    MarkedGraph marked;
+    {
+      const std::lock_guard lock(g_lock);
+      marked = g_graphs.at(place);
+    }
+    // Its words stay where they are, also if it is destroyed meanwhile.
+    if (marked.address == 0 || !look_at(marked, since)) continue;
+    const std::lock_guard lock(g_lock);
+    MarkedGraph* known = g_graphs.find(marked.address);
+    if (known != nullptr && known->number == marked.number) *known = marked;
   }
 }
 

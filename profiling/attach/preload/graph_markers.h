@@ -7,12 +7,22 @@
 #include <cstdint>
 
 #include "profiling/attach/preload/marker_words.h"
-#include "profiling/attach/preload/refusal.h"
 
 namespace attach {
 
 /// From now on.
 void mark_graphs();
+
+/// An executable graph that was made from a copy with markers.
+struct MarkedGraph {
+  std::uint64_t address = 0;  // CUgraphExec; 0 = it was not
+  std::uint64_t number = 0;   // GraphBegan::graph
+  CUgraph copy = nullptr;
+  MarkerWords words;
+  std::uint64_t sampled = 0;  // hash of the words when they were looked at last
+  std::uint64_t written = 0;  // of those in the newest frame; 0 = none
+  std::uint64_t written_at = 0;
+};
 
 /// A copy of a graph, with markers, for the driver to instantiate or to update from; the graph
 /// itself where there can be none, or where nobody asked for markers.
@@ -27,7 +37,7 @@ class MarkedCopy {
 
   CUgraph graph() const { return copy_ != nullptr ? copy_ : graph_; }
   bool exists() const { return copy_ != nullptr; }
-  /// The program's node for one of the copy's.
+  /// The program's node for one of the copy's; null for a marker.
   CUgraphNode original(CUgraphNode node) const;
   /// The driver did not take it: back to the graph itself.
   void refused(CUresult result, const char* call);
@@ -36,23 +46,34 @@ class MarkedCopy {
   void became(CUgraphExec exec, std::uint64_t number);
 
  private:
-  Refusal make();
-  Refusal add_markers();
+  bool make();
+  bool add_markers();
+  bool mark(CUgraphNode* markers, const CUgraphNode* nodes);
+  /// False, with the reason; of a call, what it gave.
+  bool fail(const char* why, CUresult result = CUDA_SUCCESS);
   void destroy();
 
   CUgraph graph_;
   CUgraph copy_ = nullptr;
   MarkerWords words_;
   bool own_words_ = false;  // not those of an executable graph
-  std::uint32_t markers_ = 0;
-  Refusal why_not_;
+  const char* why_not_ = nullptr;
+  CUresult result_ = CUDA_SUCCESS;
 };
 
 /// The node by which the driver knows it in this executable graph.
 CUgraphNode node_in(CUgraphExec exec, CUgraphNode node);
 
-/// After the executable graph was destroyed.
-void forget_markers(CUgraphExec exec);
+/// Around the destruction of an executable graph, whose handle may be another one's at once.
+class DestroyedMarkers {
+ public:
+  explicit DestroyedMarkers(CUgraphExec exec);
+  /// What the destruction gave, which it returns.
+  CUresult ended(CUresult result);
+
+ private:
+  MarkedGraph marked_;
+};
 
 /// In a forked child.
 void drop_markers_of_parent();

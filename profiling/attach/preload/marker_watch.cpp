@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -13,8 +14,11 @@
 namespace attach {
 namespace {
 
-constexpr std::uint64_t kLongWait = 500'000'000;  // ns; shorter ones are a program's life
-constexpr unsigned kPeriod = 200'000;             // us
+// A wait is long if none that has returned took longer; shorter ones are a program's life.
+constexpr std::uint64_t kShortest = 500'000'000;  // ns
+constexpr std::uint64_t kLongest =
+    2'000'000'000;                     // hangs are found after 10 s, unless told otherwise
+constexpr unsigned kPeriod = 200'000;  // us
 
 constinit std::atomic<bool> g_watches{false};
 
@@ -27,7 +31,9 @@ std::uint64_t long_wait() {
     const std::uint64_t since = wait.since.load(std::memory_order_acquire);
     if (since != 0 && (oldest == 0 || since < oldest)) oldest = since;
   }
-  return oldest != 0 && oldest + kLongWait < now() ? oldest : 0;
+  const std::uint64_t usual =
+      std::clamp(header->longest_wait.load(std::memory_order_relaxed), kShortest, kLongest);
+  return oldest != 0 && oldest + usual < now() ? oldest : 0;
 }
 
 void* watch(void*) {
@@ -40,8 +46,8 @@ void* watch(void*) {
 
 }  // namespace
 
-void watch_markers() {
-  if (g_watches.exchange(true)) return;
+bool watch_markers() {
+  if (g_watches.exchange(true)) return true;
   // The program's signals are for its own threads.
   sigset_t all;
   sigset_t before;
@@ -50,11 +56,12 @@ void watch_markers() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, std::size_t{256} << 10);
   pthread_t thread{};
-  if (pthread_create(&thread, &attributes, watch, nullptr) != 0) g_watches.store(false);
+  const bool started = pthread_create(&thread, &attributes, watch, nullptr) == 0;
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!started) g_watches.store(false);
+  return started;
 }
 
 void forget_marker_watch() { g_watches.store(false); }

@@ -6,14 +6,15 @@
 
 namespace attach {
 
-/// Starts it, at the first call.
-void watch_markers();
+/// Starts it, at the first call. False = there is none.
+bool watch_markers();
 
 /// In a forked child, which has no such thread.
 void forget_marker_watch();
 
 /// A frame for each replay under way that has stood still since the last call and has had none
-/// since `since`, when the longest wait began (graph_markers.cpp).
+/// since `since`, when the longest wait began; and one for each that has moved on since it had one
+/// (graph_markers.cpp).
 void write_marker_states(std::uint64_t since);
 
 }  // namespace attach

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "profiling/attach/preload/refusal.h"
+#include "profiling/attach/preload/driver_names.h"
 
 namespace attach {
 
@@ -14,19 +14,21 @@ struct MarkerWords {
   volatile std::uint32_t* words = nullptr;
   CUdeviceptr device = 0;  // of words[0]
   std::size_t count = 0;
+  /// What its markers write. A replay of a destroyed graph may still write these words: with that
+  /// graph's tag.
+  std::uint32_t tag = 0;
+  CUcontext context = nullptr;  // in which the device reaches them
 
-  /// Nothing that writes them is under way, as far as can be seen: a replay that ends clears them.
-  bool all_clear() const {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (words[i] != 0) return false;
-    }
-    return true;
-  }
+  bool is_set(std::size_t word) const { return words[word] == tag; }
 };
 
-/// `count` cleared words that kernels of the current context can write. Not for several threads at
-/// the same time: its user locks.
-Refusal take_marker_words(std::size_t count, MarkerWords& taken);
+/// Of one context: 1 MiB.
+inline constexpr std::size_t kMostMarkerWords = std::size_t{1} << 18;
+
+/// `count` words that kernels of the current context can write. Null = `taken` has them; else why
+/// there are none, with the driver's code in `result` (0 = the driver was not asked). Calls the
+/// driver at the first use in a context.
+const char* take_marker_words(std::size_t count, MarkerWords& taken, CUresult& result);
 void return_marker_words(const MarkerWords& words);
 
 /// In a forked child, where no device writes them.

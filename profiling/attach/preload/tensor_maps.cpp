@@ -33,7 +33,7 @@ struct Set {
   std::uint32_t next;  // to be replaced
 };
 
-// Zero pages until a map is noted: 1.1 MiB at most.
+// Zero pages until a map is noted: 1 MiB at most.
 constinit Set g_sets[kSets]{};
 constinit SpinLock g_lock;
 constinit std::atomic<bool> g_any{false};

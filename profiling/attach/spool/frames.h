@@ -253,17 +253,17 @@ struct GraphMarked {
   static constexpr Kind kKind = Kind::GraphMarked;
   std::uint64_t graph;    // GraphBegan::graph
   std::uint32_t markers;  // 0 = the graph runs without them
-  std::uint32_t result;   // then: why, a CUresult
-  std::uint32_t call_bytes;
+  std::uint32_t result;   // then: 0 = the text says why; else that call gave this CUresult
+  std::uint32_t why_bytes;
   std::uint32_t unused;
 };
 
-/// How far a replay has got that stood still while some thread waited. A byte for each node of the
-/// graph's top level follows, in the order of their frames: 1 = it has ended.
+/// How far a replay has got that stood still while some thread waited. A bit for each node of the
+/// graph's top level follows, in the order of their frames, lowest bits first: 1 = it has ended.
 struct MarkerState {
   static constexpr Kind kKind = Kind::MarkerState;
   std::uint64_t graph;
-  std::uint32_t nodes;
+  std::uint32_t nodes;  // 0 = that replay has moved on since
   std::uint32_t unused;
 };
 

@@ -17,7 +17,7 @@ namespace profiling {
 /// "verdict", "message", "seconds", "first_wrong_replay", "replay_us", "checks": [{"replay",
 /// "output", "parts", "wrong_parts"}], "stall": null or
 /// {"replay", "graph", "waited_seconds", "deadline_seconds", "p99_seconds", "nodes": [NodeState of
-/// each, without markers none], "running": [{"node", "name", "captured_at"}], "last_finished",
+/// each, none = not known], "running": [{"node", "name", "captured_at"}], "last_finished",
 /// "kind", "evidence"}}], "smallest_cure": [{"node", "owner"}]}. Keys are only ever added.
 std::string to_json(const DoctorReport& report);
 

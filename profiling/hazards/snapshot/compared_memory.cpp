@@ -37,16 +37,39 @@ class RangeSet {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-/// When memory that was released gets another owner, on the ledger's clock. A graph goes on with
-/// what was released after its capture, and a framework's pool keeps it for the graph.
-std::uint64_t next_owner_at(const Snapshot& snapshot, const Allocation& memory) {
-  std::uint64_t at = kNever;
-  for (const Allocation& other : snapshot.ledger) {
-    if (other.allocated_at >= memory.freed_at && other.address < memory.address + memory.bytes &&
-        memory.address < other.address + other.bytes)
-      at = std::min(at, other.allocated_at);
+/// When each piece of memory that the graph reaches gets another owner, on the ledger's clock; of
+/// the others, when it ends. A graph goes on with what was released after its capture, and a
+/// framework's pool keeps it for the graph.
+std::vector<std::uint64_t> ends_for_graph(const Snapshot& snapshot,
+                                          const std::vector<int>& reached) {
+  std::vector<std::uint64_t> ends;
+  for (const Allocation& memory : snapshot.ledger)
+    ends.push_back(memory.live() ? kNever : memory.freed_at);
+  std::vector<std::size_t> released;
+  for (const int index : reached) {
+    const auto i = static_cast<std::size_t>(index);
+    if (snapshot.ledger[i].live()) continue;
+    released.push_back(i);
+    ends[i] = kNever;
   }
-  return at;
+  const auto address_of = [&](std::size_t i) { return snapshot.ledger[i].address; };
+  std::ranges::sort(released, {}, address_of);
+  std::vector<std::uint64_t> furthest;  // end of what begins up to here
+  for (const std::size_t i : released) {
+    const std::uint64_t end = address_of(i) + snapshot.ledger[i].bytes;
+    furthest.push_back(furthest.empty() ? end : std::max(end, furthest.back()));
+  }
+  for (const Allocation& owner : snapshot.ledger) {
+    const auto behind =
+        std::ranges::lower_bound(released, owner.address + owner.bytes, {}, address_of);
+    for (auto at = static_cast<std::size_t>(behind - released.begin());
+         at-- > 0 && furthest[at] > owner.address;) {
+      const Allocation& memory = snapshot.ledger[released[at]];
+      if (memory.address + memory.bytes > owner.address && owner.allocated_at >= memory.freed_at)
+        ends[released[at]] = std::min(ends[released[at]], owner.allocated_at);
+    }
+  }
+  return ends;
 }
 
 std::string counted_text(std::size_t changed, std::size_t of) {
@@ -91,13 +114,7 @@ std::vector<MemoryChanges> memory_changes(const Snapshot& snapshot, const GraphS
                                           const std::vector<int>& reached) {
   if (graph.compared.empty()) return {};
   std::vector<MemoryChanges> all(snapshot.ledger.size());
-  std::vector<std::uint64_t> ends;
-  for (const Allocation& memory : snapshot.ledger)
-    ends.push_back(memory.live() ? kNever : memory.freed_at);
-  for (const int index : reached) {
-    const auto i = static_cast<std::size_t>(index);
-    if (!snapshot.ledger[i].live()) ends[i] = next_owner_at(snapshot, snapshot.ledger[i]);
-  }
+  const std::vector<std::uint64_t> ends = ends_for_graph(snapshot, reached);
   const std::vector<const ComparedReplay*> with_predecessor = successive(graph);
   for (const ComparedReplay& replay : graph.compared) {
     const RangeSet by_replay(replay.changed, &ChangedMemory::by_replay);

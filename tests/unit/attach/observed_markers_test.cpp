@@ -41,11 +41,16 @@ class ObservingMarkers : public testing::Test {
         bytes);
     spool_.add(spool::GraphRead{.graph = number, .nodes = count, .result = 0});
   }
-  std::uint64_t state(std::uint64_t number, const std::string& ended) {
+  /// Of each node of the top level, in the order of their frames: has it ended?
+  std::uint64_t state(std::uint64_t number, const std::vector<bool>& ended) {
+    std::string bits((ended.size() + 7) / 8, '\0');
+    for (std::size_t n = 0; n < ended.size(); ++n) {
+      if (ended[n]) bits[n / 8] = static_cast<char>(bits[n / 8] | 1 << n % 8);
+    }
     return spool_.add(
         spool::MarkerState{
             .graph = number, .nodes = static_cast<std::uint32_t>(ended.size()), .unused = 0},
-        ended);
+        bits);
   }
 
   HandMadeSpool spool_;
@@ -54,7 +59,7 @@ class ObservingMarkers : public testing::Test {
 TEST_F(ObservingMarkers, StatesFollowTheOrderOfTheSnapshot) {
   // 2 -> 0 -> 1 -> 3: the snapshot has them in this order.
   instantiated(1, {-1, -1, -1, -1}, {{2, 0}, {0, 1}, {1, 3}});
-  const std::uint64_t at = state(1, std::string("\1\0\1\0", 4));
+  const std::uint64_t at = state(1, {true, false, true, false});
   const ObservedProcess process = observe(spool_);
   const std::vector<ObservedReplay> replays = process.replays_since(at);
   ASSERT_EQ(replays.size(), 1U);
@@ -68,7 +73,7 @@ TEST_F(ObservingMarkers, StatesFollowTheOrderOfTheSnapshot) {
 
 TEST_F(ObservingMarkers, NodesOfChildGraphsHaveNone) {
   instantiated(1, {-1, 0, 0, -1}, {{0, 3}});
-  state(1, std::string("\1\0", 2));
+  state(1, {true, false});
   const std::vector<ObservedReplay> replays = observe(spool_).replays_since(1);
   ASSERT_EQ(replays.size(), 1U);
   EXPECT_THAT(replays[0].nodes, ElementsAre(NodeState::Done, NodeState::Unmarked,
@@ -77,13 +82,33 @@ TEST_F(ObservingMarkers, NodesOfChildGraphsHaveNone) {
 
 TEST_F(ObservingMarkers, FramesThatDoNotFitTheGraphAreLeftOut) {
   instantiated(1, {-1, -1}, {{0, 1}});
-  state(1, std::string("\1", 1));
-  state(1, std::string("\1\0\0", 3));
-  state(7, std::string("\1\0", 2));
+  state(1, {true});
+  state(1, {true, false, false});
+  state(7, {true, false});
   EXPECT_THAT(observe(spool_).replays_since(0), IsEmpty());
-  state(1, std::string("\1\1", 2));
+  state(1, {true, true});
   // Updated to another graph, whose nodes have no state yet.
   instantiated(1, {-1}, {});
+  EXPECT_THAT(observe(spool_).replays_since(0), IsEmpty());
+}
+
+TEST_F(ObservingMarkers, NodesThatWaitForEachOtherAreNoGraph) {
+  instantiated(1, {-1, -1, -1}, {{0, 1}, {1, 0}, {1, 2}});
+  state(1, {true, true, true});
+  EXPECT_THAT(observe(spool_).replays_since(0), IsEmpty());
+}
+
+TEST_F(ObservingMarkers, AReplayThatMovedOnIsForgotten) {
+  std::vector<std::int32_t> parents(20, -1);
+  std::vector<bool> ended(20, true);
+  ended[17] = false;
+  instantiated(1, parents, {});
+  state(1, ended);
+  std::vector<ObservedReplay> replays = observe(spool_).replays_since(0);
+  ASSERT_EQ(replays.size(), 1U);
+  EXPECT_EQ(replays[0].nodes[17], NodeState::Running);
+  EXPECT_EQ(replays[0].nodes[18], NodeState::Done);
+  state(1, {});
   EXPECT_THAT(observe(spool_).replays_since(0), IsEmpty());
 }
 
@@ -94,14 +119,14 @@ TEST_F(ObservingMarkers, AHangIsWhereAReplayStandsStill) {
   const std::string call = "cuGraphClone";
   for (const std::uint64_t marked : {1, 3})
     spool_.add(spool::GraphMarked{
-        .graph = marked, .markers = 2, .result = 0, .call_bytes = 0, .unused = 0});
+        .graph = marked, .markers = 2, .result = 0, .why_bytes = 0, .unused = 0});
   spool_.add(spool::GraphMarked{.graph = 2,
                                 .markers = 0,
                                 .result = 801,
-                                .call_bytes = static_cast<std::uint32_t>(call.size()),
+                                .why_bytes = static_cast<std::uint32_t>(call.size()),
                                 .unused = 0},
              call);
-  const std::uint64_t at = state(1, std::string("\1\0", 2));
+  const std::uint64_t at = state(1, {true, false});
   const ObservedProcess process = observe(spool_);
   const std::vector<GraphSnapshot> graphs = process.snapshot().graphs;
   SpoolState counts;
@@ -125,7 +150,8 @@ TEST_F(ObservingMarkers, AHangIsWhereAReplayStandsStill) {
   EXPECT_THAT(found.nodes, IsEmpty());
   EXPECT_THAT(found.evidence, HasSubstr("It has no markers (cuGraphClone gave error 801)"));
   wait.stream = 8;
-  EXPECT_THAT(stall().evidence, HasSubstr("Its markers show no replay under way"));
+  EXPECT_THAT(stall().evidence,
+              HasSubstr("It has markers, but no replay of it was seen standing still"));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(Report, AStallReportsItsPositionAndTheSourceOfItsDeadline) {
   stall.replay = 41;
   stall.deadline_seconds = 0.5;
   stall.p99_seconds = 12.5e-6;
-  EXPECT_THAT(app::report_markdown(report), HasSubstr("not known, because there are no markers"));
+  EXPECT_THAT(app::report_markdown(report), HasSubstr("not known: no markers showed them"));
   stall.nodes = {NodeState::Running};
   const std::string text = app::report_markdown(report);
   EXPECT_THAT(text, HasSubstr("### Stall of \"again\""));
