@@ -122,7 +122,7 @@ def test_lanes_of_experts_show_the_stamped_launch_in_other_launches(tiles):
     assert shown["lanes"].split(",") == [f"e {e}–{e + 1}" for e in range(0, 64, 2)] + ["all experts"]
     assert (shown["records"], shown["stamped_launches"]) == (records, "1")
     caption = tiles.control("performance.timeline.stamped")["value"]
-    assert "not measured in it" in caption and "wgrad up: tiles of 1 in 2 SMs only" in caption
+    assert "not measured there" in caption and "wgrad up: tiles of 1 in 2 SMs only" in caption
     # A lane in the middle of the plot, whose experts run in the middle of the launch.
     x0, y0, x1, y1 = tiles.control("performance.timeline")["rect"]
     lanes = [c for c in tiles.map()["controls"] if c["label"].startswith("e ") and c["kind"] == "button"]

@@ -371,8 +371,8 @@ std::string PerformancePanel::stamped_caption(std::size_t launches) const {
   std::string text;
   if (!stamped.empty()) {
     text =
-        "when an expert's tiles ran in the stamped launch of the operation, stretched to this "
-        "launch; not measured in it";
+        "when an expert's tiles ran in the stamped launch of the operation, stretched to each "
+        "launch; not measured there";
     if (effective.layers > 1) text += " \u00b7 layer 0 only";
   }
   const auto add = [&text](const std::string& more) {

@@ -20,11 +20,13 @@ using profiling::StampedLane;
 using profiling::StampedOperation;
 using profiling::TileSpan;
 
-// From here on the pauses between an expert's tiles are drawn. Fewer than a screen's width by this
-// are in view, so that their tiles are.
+// From here on the pauses between an expert's tiles are drawn: a view has room for few such
+// launches and so for the tiles of few.
 constexpr double kPixelsWithPauses = 160.0;
 constexpr float kPausing = 0.16F;  // opacity
 constexpr float kRunning = 0.4F;
+constexpr float kRunningInLowRows = 0.6F;  // which have no outline above and below
+constexpr float kLeastOutlined = 7.0F;     // pixels of a row
 constexpr float kEdge = 0.9F;
 
 double pixels_per_ns(const TimelineBlocks& drawn) {
@@ -47,7 +49,7 @@ void draw_outline(ImDrawList* draw, ImVec2 min, ImVec2 max, ImU32 color) {
   draw->AddRectFilled(min, ImVec2(min.x + 1.0F, max.y), color);
   draw->AddRectFilled(ImVec2(max.x - 1.0F, min.y), max, color);
   // In low rows these two would be all there is.
-  if (max.y - min.y < 7.0F || max.x - min.x < 3.0F) return;
+  if (max.y - min.y < kLeastOutlined || max.x - min.x < 3.0F) return;
   draw->AddRectFilled(ImVec2(min.x + 1.0F, min.y), ImVec2(max.x - 1.0F, min.y + 1.0F), color);
   draw->AddRectFilled(ImVec2(min.x + 1.0F, max.y - 1.0F), ImVec2(max.x - 1.0F, max.y), color);
 }
@@ -125,6 +127,7 @@ void draw_stamped(const PanelContext& context, const PlotFrame& frame,
   const TileSpan view{drawn.asked.begin_ns, drawn.asked.end_ns};
   const auto pixel_ns = static_cast<std::int64_t>(std::ceil(1.0 / std::max(per_ns, 1e-12)));
   const ImFont* font = theme.fonts.label;
+  const float running = band.bottom - band.top < kLeastOutlined ? kRunningInLowRows : kRunning;
   for (const StampedLaunch& launch : drawn.stamped) {
     const StampedLane* lane = lane_of(lanes, band, *launch.operation);
     if (lane == nullptr) continue;
@@ -133,11 +136,11 @@ void draw_stamped(const PanelContext& context, const PlotFrame& frame,
     const std::vector<TileSpan> whole =
         profiling::placed_spans(record, *launch.operation, lane->whole, view, pixel_ns);
     if (static_cast<double>(record.duration_ns()) * per_ns < kPixelsWithPauses) {
-      painter.fill(whole, kRunning);
+      painter.fill(whole, running);
     } else {
       painter.fill(whole, kPausing);
       painter.fill(profiling::placed_spans(record, *launch.operation, lane->busy, view, pixel_ns),
-                   kRunning);
+                   running);
     }
     painter.outline(whole);
     if (band.bottom - band.top < font->FontSize) continue;
