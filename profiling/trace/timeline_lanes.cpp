@@ -23,6 +23,7 @@ std::int64_t clock_slack_ns(const ActivityRecord& record) {
 /// A lane under construction.
 struct Rows {
   TimelineLane lane;
+  bool without_records = false;  // it is kept without any
   std::vector<std::int64_t> end_ns;
   std::vector<std::size_t> counts;
 
@@ -41,7 +42,8 @@ struct Rows {
   }
 };
 
-/// `lane_of` gives the index into `lanes` or kNoLane. Lanes that stay empty are left out.
+/// `lane_of` gives the index into `lanes` or kNoLane. Lanes that stay empty are left out, unless
+/// they are to be kept without records.
 template <class LaneOf>
 std::vector<TimelineLane> fill(std::span<const ActivityRecord> records, std::vector<Rows> lanes,
                                std::size_t most_rows, LaneOf lane_of) {
@@ -64,7 +66,10 @@ std::vector<TimelineLane> fill(std::span<const ActivityRecord> records, std::vec
   }
   std::vector<TimelineLane> timeline;
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    if (members[lane].empty()) continue;
+    if (members[lane].empty()) {
+      if (!lanes[lane].without_records) continue;
+      members[lane].emplace_back();
+    }
     TimelineLane& filled = timeline.emplace_back(std::move(lanes[lane].lane));
     for (std::vector<std::uint32_t>& row : members[lane]) {
       filled.rows.emplace_back(records, std::move(row));
@@ -114,15 +119,28 @@ std::vector<TimelineLane> lanes_by_replay(std::span<const ActivityRecord> record
   return timeline;
 }
 
-std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> records) {
-  int experts = 0;
+namespace {
+
+bool has_tiles(const StampedSpans& stamped, std::size_t lane) {
+  return std::ranges::any_of(stamped.operations, [lane](const StampedOperation& operation) {
+    return lane < operation.lanes.size() && !operation.lanes[lane].experts.empty();
+  });
+}
+
+}  // namespace
+
+std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> records,
+                                          const StampedSpans* stamped) {
+  int experts = stamped == nullptr ? 0 : stamped->experts;
   for (const ActivityRecord& record : records) experts = std::max(experts, record.expert + 1);
-  const int together = std::max(1, (experts + kMaxExpertLanes - 1) / kMaxExpertLanes);
+  const int together = experts_per_lane(experts);
   std::vector<Rows> lanes;
   for (int first = 0; first < experts; first += together) {
     const int last = std::min(first + together, experts) - 1;
+    const std::size_t lane = lanes.size();
     lanes.push_back(empty_lane(LaneKind::Experts, static_cast<std::size_t>(first),
                                static_cast<std::size_t>(last)));
+    lanes.back().without_records = stamped != nullptr && has_tiles(*stamped, lane);
   }
   const auto shared = static_cast<std::uint16_t>(lanes.size());
   lanes.push_back(empty_lane(LaneKind::Shared));

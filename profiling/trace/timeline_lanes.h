@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profiling/trace/activity.h"
+#include "profiling/trace/stamped_spans.h"
 #include "profiling/trace/timeline_lod.h"
 
 namespace profiling {
@@ -38,6 +39,9 @@ struct TimelineLane {
 inline constexpr std::size_t kMaxRowsPerLane = 16;
 /// More experts share lanes: adjacent ones, the same number in each.
 inline constexpr int kMaxExpertLanes = 32;
+constexpr int experts_per_lane(int experts) {
+  return experts > kMaxExpertLanes ? (experts + kMaxExpertLanes - 1) / kMaxExpertLanes : 1;
+}
 
 /// Threads first, then streams, each by number. For this and the following functions `records` must
 /// be sorted by start and outlive the result.
@@ -46,8 +50,11 @@ std::vector<TimelineLane> lanes_by_stream(std::span<const ActivityRecord> record
 /// outlive the result.
 std::vector<TimelineLane> lanes_by_replay(std::span<const ActivityRecord> records,
                                           std::span<const ActivityRecord> spans);
-/// Experts in order, then records that name none. Experts without a record have no lane.
-std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> records);
+/// Experts in order, then records that name none. Experts with neither a record nor tiles in
+/// `stamped` have no lane; those with tiles alone have a row without records. `stamped`: of these
+/// records; null = none.
+std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> records,
+                                          const StampedSpans* stamped = nullptr);
 
 /// Events as records, index by index, so that the timeline treats both in the same way. An instant
 /// is a record of zero length.

@@ -227,6 +227,19 @@ RecordedRun tiled_run() {
   result.measurements.tiled_launches = {
       launch_of_tiles(Stage::Fprop, engine::StepTensor::H, kMany, 4000, 20'000, kMany + 1),
       launch_of_tiles(Stage::Wgrad, engine::StepTensor::DWUp, kMany, 40'000, 3'000, 8)};
+  // Launches for all experts, of which only that is known.
+  run.activity.names.push_back("wgrad_kernel");
+  for (int i = 0; i < kIterations; ++i) {
+    run.activity.records.push_back(
+        {.start_ns = i * kStepNs + 200'000,
+         .end_ns = i * kStepNs + 800'000,
+         .name = static_cast<std::uint32_t>(run.activity.names.size()) - 1,
+         .iteration = i,
+         .kind = ActivityKind::Kernel,
+         .stage = Stage::Wgrad,
+         .writes = engine::written(engine::StepTensor::DWUp)});
+  }
+  std::ranges::stable_sort(run.activity.records, {}, &ActivityRecord::start_ns);
   return run;
 }
 

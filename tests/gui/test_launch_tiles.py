@@ -105,3 +105,48 @@ def test_a_run_without_tiles_has_no_such_card(open_window):
     window = open_window()
     window.wait_for_result()
     assert not any(c["id"] == "performance.launch" for c in window.map()["controls"])
+
+
+def test_lanes_of_experts_show_the_stamped_launch_in_other_launches(tiles):
+    """Drawn in every launch of the operation that is wide enough; no record more, and said to be no measurement."""
+    def timeline():
+        return fields(tiles.control("performance.timeline"))
+
+    records = timeline()["records"]
+    assert "stamped_launches" not in timeline()
+    tiles.click("performance.lanes.2")
+    tiles.wait("lanes of experts", lambda m: any(c["id"] == "performance.timeline.stamped" for c in m["controls"]))
+    tiles.settle()
+    shown = timeline()
+    # Only experts 0 to 2 have records; two share a lane.
+    assert shown["lanes"].split(",") == [f"e {e}–{e + 1}" for e in range(0, 64, 2)] + ["all experts"]
+    assert (shown["records"], shown["stamped_launches"]) == (records, "1")
+    caption = tiles.control("performance.timeline.stamped")["value"]
+    assert "not measured there" in caption and "wgrad up: tiles of 1 in 2 SMs only" in caption
+    # A lane in the middle of the plot, whose experts run in the middle of the launch.
+    x0, y0, x1, y1 = tiles.control("performance.timeline")["rect"]
+    lanes = [c for c in tiles.map()["controls"] if c["label"].startswith("e ") and c["kind"] == "button"]
+    lane = min(lanes, key=lambda c: abs(c["rect"][1] - 0.5 * (y0 + y1)))
+    y = round(0.5 * (lane["rect"][1] + lane["rect"][3]))
+    for x in range(round(x0 + 0.5 * (x1 - x0)), round(x1), 14):
+        tiles.xdotool("mousemove", x, y)
+        tiles.settle()
+        if tiles.map()["state"]["tooltip"].startswith("wgrad up"):
+            break
+    lines = tiles.map()["state"]["tooltip"].splitlines()
+    assert lines[0] == "wgrad up: not measured in this launch"
+    experts = lane["label"].removeprefix("e ").split("–")
+    assert any(lines[1].startswith(f"expert {expert}: ") for expert in experts)
+    assert lines[1].endswith(" % of the launch")
+    assert lines[-4] == "as in: the stamped launch of median duration"
+    assert lines[-3].startswith("stamped launch: ")
+    assert lines[-2:] == ["this launch: 600.0 µs", "tiles of: 1 in 2 SMs"]
+    tiles.xdotool("click", 1)
+    tiles.wait("the launch itself", lambda m: any(
+        c["id"] == "performance.details" and "all in one launch; their lanes show" in c["value"]
+        for c in m["controls"]))
+    # Those of all 20 iterations.
+    tiles.key("Home")
+    tiles.wait("all timed iterations", lambda m: any(
+        c["id"] == "performance.timeline" and fields(c)["stamped_launches"] == "20" for c in m["controls"]))
+    assert timeline()["records"] == "100"

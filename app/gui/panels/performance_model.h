@@ -73,8 +73,11 @@ class PerformanceModel {
     bool operator==(const ExpertSource&) const = default;
   };
   std::size_t source_count() const;
-  /// Records of the timed iterations name experts: one lane per expert can be drawn.
-  bool records_name_experts() const { return !picture().expert_stages.empty(); }
+  /// Records of the timed iterations name experts, or stamped launches do for some of them: one
+  /// lane per expert can be drawn.
+  bool has_expert_lanes() const {
+    return !picture().expert_stages.empty() || !picture().stamped.empty();
+  }
   ExpertSource source(std::size_t index) const;
   std::size_t source_index() const { return source_index_; }
   const std::vector<profiling::ExpertTime>& experts() const { return experts_of(source_index_); }

@@ -281,8 +281,8 @@ float PerformancePanel::timeline_height(const Theme& theme, float lane, std::siz
   }
   // A second line of sums must not make the lanes too low for their texts.
   const float sums = stage_sums_height(theme, sums_width_) - theme.fonts.label->FontSize;
-  return theme.px(96) + sums + power_strip_height(theme) + headings +
-         theme.px(lane) * static_cast<float>(std::min(rows, most));
+  return theme.px(96) + sums + stamped_caption_height(theme) + power_strip_height(theme) +
+         headings + theme.px(lane) * static_cast<float>(std::min(rows, most));
 }
 
 CardPlan PerformancePanel::stacked_plan(const Theme& theme) const {

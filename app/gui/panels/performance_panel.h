@@ -51,8 +51,15 @@ class PerformancePanel : public PagePanel {
   void order_export(const PanelContext& context, bool csv) const;
   CardSpec timeline_card(const PanelContext& context, const Area& area);
   void draw_timeline_widgets(const PanelContext& context, float width);
+  std::string no_expert_lanes() const;  // why there are none
   void draw_timeline_content(const PanelContext& context, const Area& whole);
   PixelSpan draw_timeline(const PanelContext& context, ImVec2 size);
+  /// The line that says what spans of stamped launches are; 0 = there are none, or other lanes.
+  float stamped_caption_height(const Theme& theme) const;
+  /// `launches`: with such spans in view.
+  std::string stamped_caption(std::size_t launches) const;
+  void draw_stamped_caption(const PanelContext& context, const Area& line,
+                            std::size_t launches) const;
   /// Where the sum of a stage is drawn: on the next line where its own has no room.
   struct SumPlace {
     engine::Stage stage = engine::Stage::Other;

@@ -10,9 +10,27 @@
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/iteration_words.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/plot/timeline_stamps.h"
+#include "engine/program/operation_words.h"
 #include "profiling/document/power_words.h"
 
 namespace app {
+namespace {
+
+constexpr const char* kStampedSpans =
+    "Outlined spans are not records. A launch for all experts runs again apart from the timed "
+    "iterations, and then every tile records its expert, begin and end. A span reaches from the "
+    "begin of an expert's first tile to the end of its last, in proportion to the duration of the "
+    "launch in the lane of all experts, and is paler where none of its tiles runs. What thread "
+    "blocks do before their first tile is in that duration but not in the stamps. No sum, search "
+    "or export includes these spans";
+
+std::string stamped_name(engine::StepKind step, engine::Stage stage, engine::WrittenValue writes) {
+  const std::string name = engine::operation_name(step, stage, writes);
+  return name.empty() ? std::string(engine::stage_name(stage)) : name;
+}
+
+}  // namespace
 
 std::vector<PerformancePanel::SumPlace> PerformancePanel::place_stage_sums(const Theme& theme,
                                                                            float width) const {
@@ -96,6 +114,15 @@ std::string PerformancePanel::timeline_sentence() const {
   return text + (text.empty() ? "" : " ") + "Most of the time goes to " + stages + ".";
 }
 
+std::string PerformancePanel::no_expert_lanes() const {
+  const profiling::StampedSpans& stamped = model_.picture().stamped;
+  const std::string text = "No record names an expert: one launch serves all of them, and ";
+  if (stamped.unused.empty()) return text + "no stamped launch shows when each ran";
+  const profiling::UnusedStamps& first = stamped.unused.front();
+  return fmt::format("{}stamps cannot show when each ran (of {}: {})", text,
+                     stamped_name(stamped.step, first.stage, first.writes), first.reason);
+}
+
 void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   const bool graph = !model_.run().activity.nodes.empty();
@@ -108,15 +135,16 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
     ImGui::SameLine(0, gap);
   }
   int choice = static_cast<int>(model_.lane_choice());
-  const bool experts = model_.records_name_experts();
+  const bool experts = model_.has_expert_lanes();
   if (controls::segmented(
           context, "performance.lanes", choice,
           {"Streams", graph ? "Replays" : "Iterations", "Experts"}, {.width = choices},
           {{.tooltip = "A lane for each stream or thread"},
            {.tooltip = "Every replay or iteration as one block, above its contents"},
            {.enabled = experts,
-            .reason = "No record names an expert: one launch serves all of them",
-            .tooltip = "A lane for each expert, or for a few neighbours where there are many"}})) {
+            .reason = no_expert_lanes(),
+            .tooltip = "A lane for each expert, or for a few neighbours where there are many. A "
+                       "launch for all of them is drawn there as its stamped launch ran"}})) {
     model_.set_lanes(static_cast<plot::LaneChoice>(choice));
   }
 }
@@ -229,7 +257,8 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
           "Records: " + run.result.activity_method +
           ".\nSpans narrower than 3 pixels are folded into one block with a line "
           "across; it carries their count and takes the colour of the longest. A gap is "
-          "measured from the end of one record to the start of the next in its row. The "
+          "measured from the end of one record to the start of the next in its row. Outlined spans "
+          "in the lanes of experts are derived from stamped launches and are not records. The "
           "strip is as high as the records in a pixel are busy, against the busiest. "
           "Allocated memory is what was allocated and not yet released since the first event of "
           "the run; the run's peak is the full height. Clock and power are the driver's samples, "
@@ -310,7 +339,9 @@ bool PerformancePanel::follow_event() {
   if (detailed_ != shown) {
     detailed_ = shown;
     details_.reset();
-    if (shown) details_ = details_of(model_.run(), *shown, model_.lanes().names);
+    if (shown) {
+      details_ = details_of(model_.run(), *shown, model_.lanes().names, model_.picture().stamped);
+    }
     show_details_ = true;
   }
   return show_details_ && details_.has_value();
@@ -328,6 +359,61 @@ void PerformancePanel::choose(const std::optional<plot::TimelineEvent>& event) {
   show_details_ = true;
 }
 
+float PerformancePanel::stamped_caption_height(const Theme& theme) const {
+  const profiling::StampedSpans* stamped = model_.lanes().stamped;
+  if (stamped == nullptr || (stamped->empty() && stamped->unused.empty())) return 0.0F;
+  return theme.fonts.label->FontSize + theme.px(kGapSmall);
+}
+
+std::string PerformancePanel::stamped_caption(std::size_t launches) const {
+  const engine::RunRequest& effective = model_.run().result.effective;
+  const profiling::StampedSpans& stamped = *model_.lanes().stamped;
+  std::string text;
+  if (!stamped.empty()) {
+    text =
+        "when an expert's tiles ran in the stamped launch of the operation, stretched to each "
+        "launch; not measured there";
+    if (effective.layers > 1) text += " \u00b7 layer 0 only";
+  }
+  const auto add = [&text](const std::string& more) {
+    text += (text.empty() ? "" : " \u00b7 ") + more;
+  };
+  for (const profiling::StampedOperation& one : stamped.operations) {
+    if (one.kept_every <= 1) continue;
+    add(fmt::format("{}: tiles of 1 in {} SMs only",
+                    stamped_name(effective.step, one.stage, one.writes), one.kept_every));
+  }
+  if (!stamped.empty() && launches == 0) {
+    add("zoom in on a launch: none in view is wide enough");
+  }
+  for (const profiling::UnusedStamps& one : stamped.unused) {
+    add(fmt::format("no stamps shown for {}: {}",
+                    stamped_name(effective.step, one.stage, one.writes), one.reason));
+  }
+  return text;
+}
+
+void PerformancePanel::draw_stamped_caption(const PanelContext& context, const Area& line,
+                                            std::size_t launches) const {
+  const Theme& theme = context.theme;
+  float lead = 0.0F;
+  if (!model_.lanes().stamped->empty()) {
+    const float sample = theme.px(22);
+    const float inset = theme.px(2);
+    plot::draw_stamped_sample(theme, ImGui::GetWindowDrawList(),
+                              ImVec2(line.at.x, line.at.y + inset),
+                              ImVec2(line.at.x + sample, line.end().y - inset));
+    lead = sample + theme.px(kGap);
+  }
+  draw_text_line(context,
+                 {ImVec2(line.at.x + lead, line.at.y), ImVec2(line.size.x - lead, line.size.y)},
+                 {.id = "performance.timeline.stamped",
+                  .label = "spans of stamped launches",
+                  .text = stamped_caption(launches),
+                  .color = theme.colors.dim_text,
+                  .tooltip = kStampedSpans});
+}
+
 PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& context,
                                                             ImVec2 size) {
   const profiling::Activity& activity = model_.run().activity;
@@ -335,9 +421,10 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
     bring_into_view(*find_.chosen(), /*legible=*/false);
   }
   const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const float caption = stamped_caption_height(context.theme);
   const float notes = notes_.prepare(context, timeline_view_);
-  const ImVec2 at(corner.x, corner.y + notes);
-  size.y -= notes;
+  const ImVec2 at(corner.x, corner.y + caption + notes);
+  size.y -= caption + notes;
   ImGui::SetCursorScreenPos(at);
   const plot::TimelineResult shown =
       plot::draw_timeline(context,
@@ -353,7 +440,10 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
   if (shown.clicked) choose(shown.event);
   draw_lane_menus(context, shown);
   collapse_by_keys(context, shown);
-  ImGui::SetCursorScreenPos(corner);
+  if (caption > 0.0F) {
+    draw_stamped_caption(context, {corner, ImVec2(size.x, caption)}, shown.stamped_launches);
+  }
+  ImGui::SetCursorScreenPos(ImVec2(corner.x, corner.y + caption));
   const bool note_chosen =
       notes_.draw(context, ImVec2(shown.left, at.y + context.theme.px(kGapSmall)),
                   ImVec2(shown.right, at.y + size.y), timeline_view_);
@@ -365,6 +455,7 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
   std::string value = fmt::format("records={};blocks={};from_ns={:.0f};to_ns={:.0f};lanes={}",
                                   shown.visible_records, shown.drawn_blocks, range.min, range.max,
                                   fmt::join(model_.lanes().labels, ","));
+  if (caption > 0.0F) value += fmt::format(";stamped_launches={}", shown.stamped_launches);
   if (timeline_view_.selection) {
     value += fmt::format(";selected_from_ns={:.0f};selected_to_ns={:.0f};selected_records={}",
                          timeline_view_.selection->min, timeline_view_.selection->max,

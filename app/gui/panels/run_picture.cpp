@@ -99,6 +99,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   for (const engine::TiledLaunch& launch : run->result.measurements.tiled_launches) {
     picture->launches.push_back(plot::launch_rows(launch));
   }
+  picture->stamped = profiling::stamped_spans(run->result, records);
   picture->roofline = profiling::roofline_points(run->result, run->activity);
   picture->unplaced = profiling::unknown_work(run->result, engine::Stage::Quantize);
   picture->operations = profiling::explained_step(run->result);
@@ -131,7 +132,8 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
 std::shared_ptr<const LanePicture> make_lanes(std::shared_ptr<const RunPicture> run,
                                               plot::LaneChoice choice) {
   auto picture = std::make_shared<LanePicture>();
-  picture->lanes = plot::make_timeline(run->run->activity, run->spans, run->events, choice);
+  picture->lanes =
+      plot::make_timeline(run->run->activity, run->spans, run->events, run->stamped, choice);
   picture->lanes.limits = run->limits;
   picture->lanes.names = run->names;
   picture->lanes.timed = run->timed;

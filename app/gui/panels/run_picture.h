@@ -18,6 +18,7 @@
 #include "profiling/session/session_file.h"
 #include "profiling/trace/replay_sums.h"
 #include "profiling/trace/roofline.h"
+#include "profiling/trace/stamped_spans.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -81,6 +82,7 @@ struct RunPicture {
   bool names_experts = false;                // some record does, timed or not
   std::vector<MeasuredExperts> measured_experts;
   std::vector<plot::LaunchRows> launches;  // of Measurements::tiled_launches
+  profiling::StampedSpans stamped;         // of the same
   std::vector<profiling::RooflinePoint> roofline;
   std::string unplaced;  // why its quantization is not on it; empty = it is, or there is none
   std::vector<engine::ExplainedOperation>

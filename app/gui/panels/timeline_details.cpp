@@ -181,8 +181,19 @@ std::string stage_text(const RecordedRun& run, engine::Stage stage, int layer) {
                      engine::layer_words(run.result.effective.step, layer));
 }
 
+/// Of a launch for all experts also what their lanes show of it.
+std::string expert_text(const ActivityRecord& record, const profiling::StampedSpans& stamped) {
+  if (record.expert >= 0) return std::to_string(record.expert);
+  const profiling::StampedOperation* operation = stamped.of(record);
+  if (operation == nullptr) return "all in one launch";
+  return fmt::format(
+      "all in one launch; their lanes show when each ran in the stamped launch{} ({}; this one {})",
+      operation->launches == 1 ? "" : " of median duration", time_text(operation->duration_ns),
+      time_text(record.duration_ns()));
+}
+
 EventDetails of_record(const RecordedRun& run, const ActivityRecord& record,
-                       const profiling::WorkLabels& names) {
+                       const profiling::WorkLabels& names, const profiling::StampedSpans& stamped) {
   const Activity& activity = run.activity;
   const std::string& name = activity.names[record.name];
   const std::string operation =
@@ -193,7 +204,7 @@ EventDetails of_record(const RecordedRun& run, const ActivityRecord& record,
   if (details.title != name) lines.add("name", name);
   lines.add("kind", kind_text(record.kind));
   lines.add("stage", stage_text(run, record.stage, record.layer));
-  lines.add("expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert));
+  lines.add("expert", expert_text(record, stamped));
   lines.add("duration", time_text(record.duration_ns()));
   add_iteration(run, record, lines);
   lines.add("start", time_text(record.start_ns));
@@ -246,11 +257,12 @@ EventDetails of_memory_event(const RecordedRun& run, const profiling::MemoryEven
 }  // namespace
 
 EventDetails details_of(const RecordedRun& run, const plot::TimelineEvent& event,
-                        const profiling::WorkLabels& names) {
+                        const profiling::WorkLabels& names,
+                        const profiling::StampedSpans& stamped) {
   const Activity& activity = run.activity;
   switch (event.list) {
     case plot::EventList::Records:
-      return of_record(run, activity.records.at(event.index), names);
+      return of_record(run, activity.records.at(event.index), names, stamped);
     case plot::EventList::HostEvents:
       return of_host_event(run, activity.host_events.at(event.index));
     case plot::EventList::MemoryEvents:

@@ -12,6 +12,7 @@
 #include "profiling/document/work_labels.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/host_launch.h"
+#include "profiling/trace/stamped_spans.h"
 
 namespace app {
 
@@ -27,9 +28,10 @@ struct EventDetails {
   std::optional<profiling::HostLaunch> launch{};  // where an arrow to the record begins
 };
 
-/// Visits all host events. The event must be one of the run's, whose names these are.
+/// Visits all host events. The event must be one of the run's, whose names and stamped launches
+/// these are.
 EventDetails details_of(const profiling::RecordedRun& run, const plot::TimelineEvent& event,
-                        const profiling::WorkLabels& names);
+                        const profiling::WorkLabels& names, const profiling::StampedSpans& stamped);
 /// The title, then a line each: label, tab, value.
 std::string details_text(const EventDetails& details);
 

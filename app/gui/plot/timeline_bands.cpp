@@ -49,8 +49,13 @@ Bands bands_of(const Theme& theme, const PlotFrame& frame, const TimelineLanes& 
     const profiling::TimelineLane& lane = lanes.lanes[line.lane];
     std::size_t index = first_row[line.lane];
     for (const profiling::TimelineLod& row : lane.rows) {
-      result.bands.push_back({&traits_of(lane.kind), &row, index++, top,
-                              top + std::max(result.row_height - 1.0F, 1.0F)});
+      result.bands.push_back({.lane = &traits_of(lane.kind),
+                              .of = &lane,
+                              .row = &row,
+                              .first_row = &row == lane.rows.data(),
+                              .index = index++,
+                              .top = top,
+                              .bottom = top + std::max(result.row_height - 1.0F, 1.0F)});
       top += result.row_height;
     }
     top += lane_gap;

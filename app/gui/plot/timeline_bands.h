@@ -12,8 +12,10 @@ namespace app::plot {
 /// A row of a lane on the screen.
 struct Band {
   const LaneTraits* lane = nullptr;
+  const profiling::TimelineLane* of = nullptr;
   const profiling::TimelineLod* row = nullptr;
-  std::size_t index = 0;  // of TimelineBlocks::rows
+  bool first_row = false;  // of its lane
+  std::size_t index = 0;   // of TimelineBlocks::rows
   float top = 0.0F;
   float bottom = 0.0F;  // of its blocks
 };

@@ -10,6 +10,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/timeline_bands.h"
 #include "app/gui/plot/timeline_lane_kinds.h"
+#include "app/gui/plot/timeline_stamps.h"
 
 namespace app::plot {
 namespace {
@@ -128,6 +129,7 @@ void ask(const TimelineLanes& lanes, const TimelineBlocks::Asked& wanted, Timeli
     }
   }
   drawn.asked = wanted;
+  drawn.stamped = stamped_launches(lanes, drawn);
 }
 
 /// An arrow from the host's stages, or from the bottom of the plot if they are not shown.
@@ -166,6 +168,7 @@ void draw_bands(const PanelContext& context, const PlotFrame& frame,
       // The curve keeps the row; its events are along the bottom.
       block_top = std::max(band.top, band.bottom - context.theme.px(4));
     }
+    draw_stamped(context, frame, activity, lanes, band, drawn);
     for (const TimelineSegment& block : drawn.rows[band.index]) {
       draw_block(context, frame, activity, lanes.names, *band.row, *band.lane, block, block_top,
                  band.bottom);
@@ -177,9 +180,11 @@ void draw_bands(const PanelContext& context, const PlotFrame& frame,
 struct Hover {
   const Band* band = nullptr;
   std::optional<TimelineSegment> block{};
+  std::optional<StampedHover> stamped{};  // of no block
 };
 
-Hover hover_of(const PlotFrame& frame, const Bands& bands, const TimelineBlocks& drawn) {
+Hover hover_of(const PlotFrame& frame, const profiling::Activity& activity,
+               const TimelineLanes& lanes, const Bands& bands, const TimelineBlocks& drawn) {
   Hover hover;
   if (!frame.hovered()) return hover;
   const ImVec2 mouse = frame.mouse();
@@ -192,6 +197,7 @@ Hover hover_of(const PlotFrame& frame, const Bands& bands, const TimelineBlocks&
           std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 2.0F);
       if (mouse.x >= left && mouse.x < right) hover.block = block;
     }
+    if (!hover.block) hover.stamped = stamped_at(activity, lanes, band, drawn, frame.hover_x());
   }
   return hover;
 }
@@ -244,6 +250,8 @@ void draw_tooltip(const PanelContext& context, const PlotFrame& frame,
   if (hover.block) {
     band.lane->show_block(context, activity, lanes.memory, *hover.block,
                           band.row->records()[hover.block->longest]);
+  } else if (hover.stamped) {
+    show_stamped(context, activity, lanes.stamped->step, *hover.stamped);
   } else if (band.lane->curve) {
     show_live_memory(context, lanes.memory, frame.hover_x());
   } else {
@@ -277,7 +285,8 @@ std::size_t TimelineLanes::memory_bytes() const {
 
 TimelineLanes make_timeline(const profiling::Activity& activity,
                             std::span<const profiling::ActivityRecord> spans,
-                            const profiling::EventSpans& events, LaneChoice choice) {
+                            const profiling::EventSpans& events,
+                            const profiling::StampedSpans& stamped, LaneChoice choice) {
   TimelineLanes result;
   result.choice = choice;
   switch (choice) {
@@ -288,7 +297,8 @@ TimelineLanes make_timeline(const profiling::Activity& activity,
       result.lanes = profiling::lanes_by_replay(activity.records, spans);
       break;
     case LaneChoice::Experts:
-      result.lanes = profiling::lanes_by_expert(activity.records);
+      result.lanes = profiling::lanes_by_expert(activity.records, &stamped);
+      result.stamped = &stamped;
       break;
   }
   if (choice != LaneChoice::Experts) {
@@ -354,13 +364,17 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
       if (spec.launch) draw_launch(context, frame, bands, band, record, *spec.launch);
     }
   }
-  const Hover hover = hover_of(frame, bands, drawn);
+  result.stamped_launches = drawn.stamped.size();
+  const Hover hover = hover_of(frame, activity, lanes, bands, drawn);
   if (frame.hovered()) result.group = group_at(frame.mouse().y, shown, bands);
   draw_hovered(theme, frame, hover);
   if (spec.hits != nullptr) mark_hits(context, frame, *spec.hits, view_begin, view_end);
   result.clicked = frame.clicked();
   if (result.clicked && hover.block && hover.band->lane->list) {
     result.event = TimelineEvent{*hover.band->lane->list, hover.block->longest};
+  }
+  if (result.clicked && hover.stamped) {
+    result.event = TimelineEvent{EventList::Records, hover.stamped->launch.record};
   }
   if (frame.middle_clicked()) fit_block(lanes, hover, view);
   if (frame.selection_changed()) {

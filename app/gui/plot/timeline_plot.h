@@ -16,6 +16,7 @@
 #include "app/gui/plot/timeline_lane_kinds.h"
 #include "profiling/document/work_labels.h"
 #include "profiling/trace/activity.h"
+#include "profiling/trace/stamped_spans.h"
 #include "profiling/trace/timeline_lanes.h"
 
 namespace app::plot {
@@ -35,15 +36,24 @@ struct TimelineLanes {
   MemoryCurve memory;  // drawn over the lane of memory events
   /// Of the records on the blocks; of none: blocks of several kernels may have one name.
   profiling::WorkLabels names;
+  /// Drawn into the lanes of experts; null = none, or other lanes.
+  const profiling::StampedSpans* stamped = nullptr;
   std::size_t rows() const;
   std::size_t memory_bytes() const;
 };
 /// `spans`: profiling::iteration_spans(). `events`: profiling::event_records(); their lanes come
-/// last, and are left out if there is one lane per expert. The caller sets the limits and the
-/// names.
+/// last, and are left out if there is one lane per expert, which alone show `stamped`. The caller
+/// sets the limits and the names.
 TimelineLanes make_timeline(const profiling::Activity& activity,
                             std::span<const profiling::ActivityRecord> spans,
-                            const profiling::EventSpans& events, LaneChoice choice);
+                            const profiling::EventSpans& events,
+                            const profiling::StampedSpans& stamped, LaneChoice choice);
+
+/// A launch whose experts are drawn as its stamped launch ran.
+struct StampedLaunch {
+  std::uint32_t record = 0;
+  const profiling::StampedOperation* operation = nullptr;
+};
 
 /// The blocks of the last frame and their picture: a view that has not moved queries no pyramid and
 /// redraws no block.
@@ -58,6 +68,7 @@ struct TimelineBlocks {
   Asked asked{};
   std::vector<std::vector<profiling::TimelineSegment>> rows;  // of all lanes, in order
   std::vector<std::size_t> records;                           // in each of these rows
+  std::vector<StampedLaunch> stamped;
   KeptDrawing drawing;
 };
 
@@ -96,6 +107,7 @@ struct TimelineResult {
   bool selection_changed = false;
   std::size_t visible_records = 0;  // records that touch the view
   std::size_t drawn_blocks = 0;
+  std::size_t stamped_launches = 0;      // whose experts are drawn as stamped
   bool clicked = false;                  // without a drag
   std::optional<TimelineEvent> event{};  // under that click; the longest of a fold
   std::vector<LaneLabel> labels;         // of the lanes shown, where there was room

@@ -80,7 +80,7 @@ constexpr int kTextStart = 4;
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 bool word_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> search_words(std::string_view text) {
   std::vector<std::string> words;
   bool inside = false;
   for (const char c : text) {
@@ -111,7 +111,7 @@ std::vector<std::string> main_words_of(std::string_view title) {
   std::vector<std::string> words;
   while (!title.empty()) {
     const std::size_t colon = std::min(title.find(": "), title.size());
-    std::vector<std::string> part = words_of(title.substr(0, colon));
+    std::vector<std::string> part = search_words(title.substr(0, colon));
     if (!part.empty()) words.push_back(std::move(part.front()));
     title.remove_prefix(std::min(colon + 2, title.size()));
   }
@@ -141,8 +141,8 @@ WordMatch match_of_word(const std::string& typed, const EntryWords& words) {
 WordMatch word_match(const std::vector<std::string>& typed, const PaletteEntry& entry) {
   if (typed.empty()) return WordMatch::Letters;
   const EntryWords words{.main = main_words_of(entry.title),
-                         .name = words_of(entry.title),
-                         .other = words_of(entry.group + " " + entry.words)};
+                         .name = search_words(entry.title),
+                         .other = search_words(entry.group + " " + entry.words)};
   WordMatch match = WordMatch::MainWord;
   for (const std::string& one : typed) match = std::min(match, match_of_word(one, words));
   return match;
@@ -248,7 +248,7 @@ std::vector<std::size_t> palette_matches(const std::vector<PaletteEntry>& entrie
   std::vector<std::size_t> order;
   std::vector<int> scores(entries.size());
   std::vector<WordMatch> words(entries.size(), WordMatch::Letters);
-  const std::vector<std::string> typed_words = words_of(typed);
+  const std::vector<std::string> typed_words = search_words(typed);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const PaletteEntry& entry = entries[i];
     const auto title = subsequence_score(typed, entry.title + " " + entry.group);
