@@ -33,6 +33,12 @@ class Markers(AttachCase):
                 _, stall, _ = self.hang("hangs-updated", "--markers", way=way)
                 self.assertEqual(stall["nodes"], ["done", "done", "running", "not reached"])
 
+    def test_an_update_may_have_its_branches_in_another_order(self):
+        report, stall, _ = self.hang("hangs-updated-in-another-order", "--markers")
+        # Its own order: the memset of the second stream comes first.
+        self.assertEqual(stall["nodes"], ["done", "done", "running", "not reached"])
+        self.assertEqual([node["name"] for node in stall["running"]], ["spin"])
+
     def test_without_the_option_the_node_is_not_known(self):
         report, stall, _ = self.hang("hangs-in-the-middle")
         self.assertEqual(report["snapshot"]["graphs"][stall["graph"]]["name"], "graph 1")

@@ -74,6 +74,7 @@ CUgraphNode stub::add_node(CUstream stream, CUgraphNodeType type) {
   CUgraph_st& graph = *stream->origin->graph;
   for (CUgraphNode before : stream->newest) graph.edges.push_back({before, node.get()});
   stream->newest = {node.get()};
+  node->graph = &graph;
   graph.nodes.push_back(std::move(node));
   return graph.nodes.back().get();
 }

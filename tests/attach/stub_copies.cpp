@@ -29,12 +29,37 @@ void stub::take_parameters(CUgraphNode to, const CUgraphNode_st& from) {
   to->writes = from.writes;
 }
 
+std::vector<CUgraphNode> stub::before(CUgraphNode node) {
+  std::vector<CUgraphNode> found;
+  for (const StubEdge& edge : node->graph->edges) {
+    if (edge.to == node) found.push_back(edge.from);
+  }
+  return found;
+}
+
+std::vector<CUgraphNode> stub::behind(CUgraphNode node) {
+  std::vector<CUgraphNode> found;
+  for (const StubEdge& edge : node->graph->edges) {
+    if (edge.from == node) found.push_back(edge.to);
+  }
+  return found;
+}
+
+CUgraphNode stub::add_node(CUgraph graph, std::unique_ptr<CUgraphNode_st> node,
+                           const CUgraphNode* dependencies, std::size_t count) {
+  node->graph = graph;
+  for (std::size_t d = 0; d < count; ++d) graph->edges.push_back({dependencies[d], node.get()});
+  graph->nodes.push_back(std::move(node));
+  return graph->nodes.back().get();
+}
+
 std::unique_ptr<CUgraph_st> stub::copy_of(const CUgraph_st& graph) {
   auto copy = std::make_unique<CUgraph_st>();
   std::map<CUgraphNode, CUgraphNode> copies;
   for (const auto& node : graph.nodes) {
     auto& made = copy->nodes.emplace_back(std::make_unique<CUgraphNode_st>());
     made->type = node->type;
+    made->graph = copy.get();
     made->original = node.get();
     take_parameters(made.get(), *node);
     copies[node.get()] = made.get();
@@ -57,7 +82,72 @@ bool stub::write_host(CUdeviceptr address, std::uint32_t value, std::size_t word
   return true;
 }
 
+namespace {
+
+CUresult give(const std::vector<CUgraphNode>& all, CUgraphNode* nodes, size_t* count) {
+  if (nodes != nullptr) std::copy_n(all.begin(), std::min(*count, all.size()), nodes);
+  *count = all.size();
+  return CUDA_SUCCESS;
+}
+
+/// Which node of an executable graph is which of the graph that updates it: sinks in their order,
+/// and from each pair what the two wait for, in the order of their edges.
+struct Pairing {
+  std::map<CUgraphNode, CUgraphNode> pairs;
+  CUgraphNode refused = nullptr;
+
+  bool add(CUgraphNode of_exec, CUgraphNode of_graph) {
+    const auto [known, made] = pairs.emplace(of_exec, of_graph);
+    if (!made && known->second == of_graph) return true;
+    const std::vector<CUgraphNode> here = stub::before(of_exec);
+    const std::vector<CUgraphNode> there = stub::before(of_graph);
+    bool same = made && of_exec->type == of_graph->type && here.size() == there.size();
+    if (!same) refused = of_graph;
+    for (std::size_t i = 0; same && i < here.size(); ++i) same = add(here[i], there[i]);
+    return same;
+  }
+  bool add_all(const CUgraph_st& exec, const CUgraph_st& graph) {
+    const auto sinks = [](const CUgraph_st& of) {
+      std::vector<CUgraphNode> found;
+      for (const auto& node : of.nodes) {
+        if (stub::behind(node.get()).empty()) found.push_back(node.get());
+      }
+      return found;
+    };
+    const std::vector<CUgraphNode> here = sinks(exec);
+    const std::vector<CUgraphNode> there = sinks(graph);
+    for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i) {
+      if (!add(here[i], there[i])) return false;
+    }
+    return here.size() == there.size();
+  }
+};
+
+}  // namespace
+
 extern "C" {
+
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData*,
+                                       size_t* count) {
+  return give(stub::before(node), nodes, count);
+}
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData*,
+                                         size_t* count) {
+  return give(stub::behind(node), nodes, count);
+}
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
+  if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(stub::mutex());
+  Pairing pairing;
+  if (!pairing.add_all(*exec->graph, *graph)) {
+    info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    info->errorNode = pairing.refused;
+    info->errorFromNode = nullptr;
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
+  for (const auto& [of_exec, of_graph] : pairing.pairs) stub::take_parameters(of_exec, *of_graph);
+  return CUDA_SUCCESS;
+}
 
 CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   const std::lock_guard lock(stub::mutex());
@@ -88,9 +178,7 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode* made, CUgraph graph, const CUgrap
   auto node = std::make_unique<CUgraphNode_st>();
   node->type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
   node->writes.assign(parameters->paramArray, parameters->paramArray + parameters->count);
-  for (std::size_t d = 0; d < count; ++d) graph->edges.push_back({dependencies[d], node.get()});
-  *made = node.get();
-  graph->nodes.push_back(std::move(node));
+  *made = stub::add_node(graph, std::move(node), dependencies, count);
   return CUDA_SUCCESS;
 }
 

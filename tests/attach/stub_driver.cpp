@@ -175,9 +175,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode* made, CUgraph graph, const CUgraphNode* 
     node->body_handles.push_back(node->bodies.back().get());
   }
   parameters->conditional.phGraph_out = node->body_handles.data();
-  for (std::size_t d = 0; d < count; ++d) graph->edges.push_back({dependencies[d], node.get()});
-  *made = node.get();
-  graph->nodes.push_back(std::move(node));
+  *made = stub::add_node(graph, std::move(node), dependencies, count);
   return CUDA_SUCCESS;
 }
 /// Bodies are filled by hand here, with memsets.
@@ -188,9 +186,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* made, CUgraph graph, const CUgraphNod
   auto node = std::make_unique<CUgraphNode_st>();
   node->type = CU_GRAPH_NODE_TYPE_MEMSET;
   node->memset = *parameters;
-  for (std::size_t d = 0; d < count; ++d) graph->edges.push_back({dependencies[d], node.get()});
-  *made = node.get();
-  graph->nodes.push_back(std::move(node));
+  *made = stub::add_node(graph, std::move(node), dependencies, count);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
@@ -226,23 +222,6 @@ CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   delete exec;
-  return CUDA_SUCCESS;
-}
-/// Nodes are paired in their order.
-CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
-  auto& nodes = exec->graph->nodes;
-  const auto [here, there] = std::ranges::mismatch(
-      nodes, graph->nodes, [](const auto& a, const auto& b) { return a->type == b->type; });
-  const bool same = here == nodes.end() && there == graph->nodes.end();
-  if (!same || exec->graph->edges.size() != graph->edges.size()) {
-    if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-    info->errorNode = there == graph->nodes.end() ? nullptr : there->get();
-    info->errorFromNode = nullptr;
-    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-  }
-  for (std::size_t n = 0; n < nodes.size(); ++n)
-    stub::take_parameters(nodes[n].get(), *graph->nodes[n]);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,

@@ -34,7 +34,8 @@ struct CUgraphNode_st {
   std::vector<std::unique_ptr<CUgraph_st>> bodies;
   std::vector<CUgraph> body_handles;
   std::vector<CUstreamBatchMemOpParams> writes;
-  CUgraphNode original = nullptr;  // that this one is a copy of
+  CUgraphNode original = nullptr;     // that this one is a copy of
+  const CUgraph_st* graph = nullptr;  // that it is in
 };
 struct StubEdge {
   CUgraphNode from = nullptr;
@@ -82,6 +83,12 @@ CUresult unsafe_call();
 void keep_arguments(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2& from);
 /// Nodes and edges, without the bodies of conditional nodes.
 std::unique_ptr<CUgraph_st> copy_of(const CUgraph_st& graph);
+/// Nodes that it waits for, or that wait for it, in the order of its edges.
+std::vector<CUgraphNode> before(CUgraphNode node);
+std::vector<CUgraphNode> behind(CUgraphNode node);
+/// Adds a node that waits for these.
+CUgraphNode add_node(CUgraph graph, std::unique_ptr<CUgraphNode_st> node,
+                     const CUgraphNode* dependencies, std::size_t count);
 /// What the node does, without its place in a graph.
 void take_parameters(CUgraphNode to, const CUgraphNode_st& from);
 

@@ -10,6 +10,7 @@
 #include "profiling/attach/preload/scratch.h"
 #include "profiling/attach/preload/spin_lock.h"
 #include "profiling/attach/preload/spool_file.h"
+#include "profiling/attach/preload/update_order.h"
 
 namespace attach {
 namespace {
@@ -128,10 +129,12 @@ bool MarkedCopy::add_markers() {
   const CopyApi copying = copy_api();
   std::size_t count = words_.count - kFirstNode;
   Scratch<CUgraphNode> nodes(count);
-  Scratch<CUgraphNode> markers(words_.count);
-  if (nodes.data() == nullptr || markers.data() == nullptr) return fail("there is no memory");
+  Scratch<std::uint32_t> order(count);
+  if (nodes.data() == nullptr || order.data() == nullptr) return fail("there is no memory");
   CUresult result = api.get_nodes(graph_, nodes.data(), &count);
   if (result != CUDA_SUCCESS) return fail("cuGraphGetNodes", result);
+  if (!update_order(nodes.data(), count, order.data()))
+    return fail("the order of its nodes cannot be read");
   for (std::size_t n = 0; n < count; ++n) {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     result = api.get_type(nodes[n], &type);
@@ -145,12 +148,17 @@ bool MarkedCopy::add_markers() {
     result = copying.find_in_clone(&nodes[n], nodes[n], copy_);
     if (result != CUDA_SUCCESS) return fail("cuGraphNodeFindInClone", result);
   }
-  return mark(markers.data(), nodes.data());
+  return mark(nodes.data(), order.data());
 }
 
-bool MarkedCopy::mark(CUgraphNode* markers, const CUgraphNode* nodes) {
+bool MarkedCopy::mark(const CUgraphNode* nodes, const std::uint32_t* order) {
   const CopyApi copying = copy_api();
-  for (std::size_t word = 0; word < words_.count; ++word) {
+  Scratch<CUgraphNode> markers(words_.count);
+  if (markers.data() == nullptr) return fail("there is no memory");
+  // The last node waits for the markers in this order, so that an update pairs them as it pairs the
+  // program's nodes.
+  for (std::size_t at = 0; at < words_.count; ++at) {
+    const std::size_t word = at == 0 ? kBegan : kFirstNode + order[at - 1];
     const CUgraphNode* behind = word == kBegan ? nullptr : &nodes[word - kFirstNode];
     CUstreamBatchMemOpParams write{};
     write.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
@@ -161,7 +169,7 @@ bool MarkedCopy::mark(CUgraphNode* markers, const CUgraphNode* nodes) {
     parameters.count = 1;
     parameters.paramArray = &write;
     const CUresult result =
-        copying.add_write(&markers[word], copy_, behind, behind == nullptr ? 0 : 1, &parameters);
+        copying.add_write(&markers[at], copy_, behind, behind == nullptr ? 0 : 1, &parameters);
     if (result != CUDA_SUCCESS) return fail("cuGraphAddBatchMemOpNode", result);
   }
   // A marker only ever writes the tag, so the end of a replay clears them for the next one: what is
@@ -173,7 +181,7 @@ bool MarkedCopy::mark(CUgraphNode* markers, const CUgraphNode* nodes) {
   clear.height = 1;
   CUgraphNode cleared = nullptr;
   const CUresult result =
-      copying.add_memset(&cleared, copy_, markers, words_.count, &clear, words_.context);
+      copying.add_memset(&cleared, copy_, markers.data(), words_.count, &clear, words_.context);
   return result == CUDA_SUCCESS || fail("cuGraphAddMemsetNode", result);
 }
 

@@ -48,7 +48,8 @@ class MarkedCopy {
  private:
   bool make();
   bool add_markers();
-  bool mark(CUgraphNode* markers, const CUgraphNode* nodes);
+  /// `order`: update_order() of the nodes.
+  bool mark(const CUgraphNode* nodes, const std::uint32_t* order);
   /// False, with the reason; of a call, what it gave.
   bool fail(const char* why, CUresult result = CUDA_SUCCESS);
   void destroy();
