@@ -157,15 +157,7 @@ void node_changed(Program& program) {
   std::size_t count = 1;
   CUgraphNode node = nullptr;
   check(program.cu.get_nodes(graph, &node, &count), "cuGraphGetNodes");
-  float factor = 2;
-  std::array<void*, 3> arguments = {&program.y, &after, &factor};
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  check(program.cu.module_function(&parameters.func, program.module, "scale"),
-        "cuModuleGetFunction");
-  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-  parameters.kernelParams = arguments.data();
-  check(program.cu.set_kernel(exec, node, &parameters), "cuGraphExecKernelNodeSetParams");
+  program.change_scale(exec, node, program.y, after);
   check(program.cu.mem_free(before), "cuMemFree");
   program.launch(exec);
 }

@@ -36,23 +36,13 @@ inline void allocation_without_free(Program& program) {
 
 /// The second stream clears what the first one's kernel reads, before it or at any time.
 inline void branches(Program& program, bool ordered) {
-  CUstream side = nullptr;
-  CUevent before = nullptr;
-  CUevent after = nullptr;
-  check(program.cu.stream_create(&side, 0), "cuStreamCreate");
-  check(program.cu.event_create(&before, 0), "cuEventCreate");
-  check(program.cu.event_create(&after, 0), "cuEventCreate");
-  const auto join = [&] {
-    check(program.cu.event_record(after, side), "cuEventRecord");
-    check(program.cu.wait_event(program.stream, after, 0), "cuStreamWaitEvent");
-  };
+  Branch side(program);
   program.launch(program.instantiated(program.captured([&] {
-    check(program.cu.event_record(before, program.stream), "cuEventRecord");
-    check(program.cu.wait_event(side, before, 0), "cuStreamWaitEvent");
-    check(program.cu.memset_async(program.x, 0, 64, side), "cuMemsetD8Async");
-    if (ordered) join();
+    side.fork();
+    side.clear(program.x);
+    if (ordered) side.join();
     program.scale(program.y, program.x);
-    if (!ordered) join();
+    if (!ordered) side.join();
   })),
                  2);
 }

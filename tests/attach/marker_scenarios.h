@@ -45,15 +45,7 @@ inline void hangs_updated(Program& program) {
   std::array<CUgraphNode, 4> nodes{};
   std::size_t count = nodes.size();
   check(program.cu.get_nodes(graph, nodes.data(), &count), "cuGraphGetNodes");
-  float factor = 3;
-  std::array<void*, 3> arguments = {&scratch, &program.x, &factor};
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  check(program.cu.module_function(&parameters.func, program.module, "scale"),
-        "cuModuleGetFunction");
-  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-  parameters.kernelParams = arguments.data();
-  check(program.cu.set_kernel(exec, nodes[1], &parameters), "cuGraphExecKernelNodeSetParams");
+  program.change_scale(exec, nodes[1], scratch, program.x);
   program.launch(exec);
 }
 
@@ -103,25 +95,15 @@ inline void update_refused(Program& program) {
 
 /// The graph that updates was captured with its branches in another order; then it hangs in one.
 inline void hangs_updated_in_another_order(Program& program) {
-  CUstream side = nullptr;
-  CUevent before = nullptr;
-  CUevent after = nullptr;
-  check(program.cu.stream_create(&side, 0), "cuStreamCreate");
-  check(program.cu.event_create(&before, 0), "cuEventCreate");
-  check(program.cu.event_create(&after, 0), "cuEventCreate");
+  Branch side(program);
   const auto captured = [&](bool side_first) {
     return program.captured([&] {
-      check(program.cu.event_record(before, program.stream), "cuEventRecord");
-      check(program.cu.wait_event(side, before, 0), "cuStreamWaitEvent");
-      const auto clear = [&] {
-        check(program.cu.memset_async(program.x, 0, 64, side), "cuMemsetD8Async");
-      };
-      if (side_first) clear();
+      side.fork();
+      if (side_first) side.clear(program.x);
       program.scale(program.y, program.y);
       spin(program);
-      if (!side_first) clear();
-      check(program.cu.event_record(after, side), "cuEventRecord");
-      check(program.cu.wait_event(program.stream, after, 0), "cuStreamWaitEvent");
+      if (!side_first) side.clear(program.x);
+      side.join();
       program.scale(program.y, program.x);
     });
   };
@@ -148,20 +130,12 @@ inline void many_threads_instantiate(Program& program) {
   CUgraphNode node = nullptr;
   std::size_t count = 1;
   check(program.cu.get_nodes(graph, &node, &count), "cuGraphGetNodes");
-  float factor = 2;
-  std::array<void*, 3> arguments = {&program.y, &program.x, &factor};
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  check(program.cu.module_function(&parameters.func, program.module, "scale"),
-        "cuModuleGetFunction");
-  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-  parameters.kernelParams = arguments.data();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
         CUgraphExec exec = program.instantiated(graph);
-        check(program.cu.set_kernel(exec, node, &parameters), "cuGraphExecKernelNodeSetParams");
+        program.change_scale(exec, node, program.y, program.x);
         check(program.cu.destroy(exec), "cuGraphExecDestroy");
       }
     });

@@ -13,23 +13,14 @@
 
 /// Half of the work runs on a second stream, which the first one waits for or not.
 inline void forked_capture(Program& program, bool joins) {
-  CUstream side = nullptr;
-  CUevent before = nullptr;
-  CUevent after = nullptr;
+  Branch side(program);
   const CUdeviceptr scratch = program.memory();
-  check(program.cu.stream_create(&side, 0), "cuStreamCreate");
-  check(program.cu.event_create(&before, 0), "cuEventCreate");
-  check(program.cu.event_create(&after, 0), "cuEventCreate");
   check(program.cu.begin_capture(program.stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
         "cuStreamBeginCapture");
-  check(program.cu.event_record(before, program.stream), "cuEventRecord");
-  check(program.cu.wait_event(side, before, 0), "cuStreamWaitEvent");
+  side.fork();
   program.scale(program.y, program.x);
-  check(program.cu.memset_async(scratch, 0, 64, side), "cuMemsetD8Async");
-  if (joins) {
-    check(program.cu.event_record(after, side), "cuEventRecord");
-    check(program.cu.wait_event(program.stream, after, 0), "cuStreamWaitEvent");
-  }
+  side.clear(scratch);
+  if (joins) side.join();
   CUgraph graph = nullptr;
   const CUresult result = program.cu.end_capture(program.stream, &graph);
   if (result != (joins ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED))

@@ -41,6 +41,18 @@ class Program {
           "cuLaunchKernel");
   }
 
+  /// Gives a node of an executable graph, a scale(), other memory.
+  void change_scale(CUgraphExec exec, CUgraphNode node, CUdeviceptr to, CUdeviceptr from) {
+    float factor = 2;
+    std::array<void*, 3> arguments = {&to, &from, &factor};
+    CUDA_KERNEL_NODE_PARAMS parameters{};
+    check(cu.module_function(&parameters.func, module, "scale"), "cuModuleGetFunction");
+    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+    parameters.kernelParams = arguments.data();
+    check(cu.set_kernel(exec, node, &parameters), "cuGraphExecKernelNodeSetParams");
+  }
+
   /// With addresses alone.
   template <class... Addresses>
   void launch_kernel(const char* name, Addresses... addresses) {
@@ -87,4 +99,28 @@ class Program {
   CUstream stream = nullptr;
   CUdeviceptr x = 0;
   CUdeviceptr y = 0;
+};
+
+/// A second stream that takes part in a capture of the first one.
+struct Branch {
+  explicit Branch(Program& of) : program(of) {
+    check(program.cu.stream_create(&stream, 0), "cuStreamCreate");
+    check(program.cu.event_create(&before, 0), "cuEventCreate");
+    check(program.cu.event_create(&after, 0), "cuEventCreate");
+  }
+  void fork() {
+    check(program.cu.event_record(before, program.stream), "cuEventRecord");
+    check(program.cu.wait_event(stream, before, 0), "cuStreamWaitEvent");
+  }
+  void join() {
+    check(program.cu.event_record(after, stream), "cuEventRecord");
+    check(program.cu.wait_event(program.stream, after, 0), "cuStreamWaitEvent");
+  }
+  void clear(CUdeviceptr memory) {
+    check(program.cu.memset_async(memory, 0, 64, stream), "cuMemsetD8Async");
+  }
+  Program& program;
+  CUstream stream = nullptr;
+  CUevent before = nullptr;
+  CUevent after = nullptr;
 };

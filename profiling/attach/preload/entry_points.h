@@ -48,5 +48,10 @@ void* wrapped(const char* name, std::uint64_t flags, void* found, Ask ask);
 
 /// The driver's own function, for calls of this library; null if the driver is too old for it.
 void* driver_symbol(const char* symbol);
+template <class Function>
+bool find_call(Function& function, const char* symbol) {
+  function = reinterpret_cast<Function>(driver_symbol(symbol));
+  return function != nullptr;
+}
 
 }  // namespace attach

@@ -35,12 +35,6 @@ MarkedGraph find_marked(CUgraphExec exec) {
 
 // ---- The driver's functions that copying needs -------------------------------------------------
 
-template <class Function>
-bool find(Function& function, const char* symbol) {
-  function = reinterpret_cast<Function>(driver_symbol(symbol));
-  return function != nullptr;
-}
-
 struct CopyApi {
   decltype(&::cuGraphClone) clone;
   decltype(&::cuGraphNodeFindInClone) find_in_clone;
@@ -52,10 +46,11 @@ struct CopyApi {
 
 CopyApi copy_api() {
   CopyApi api{};
-  api.complete =
-      find(api.clone, "cuGraphClone") & find(api.find_in_clone, "cuGraphNodeFindInClone") &
-      find(api.destroy, "cuGraphDestroy") & find(api.add_write, "cuGraphAddBatchMemOpNode") &
-      find(api.add_memset, "cuGraphAddMemsetNode");
+  api.complete = find_call(api.clone, "cuGraphClone") &
+                 find_call(api.find_in_clone, "cuGraphNodeFindInClone") &
+                 find_call(api.destroy, "cuGraphDestroy") &
+                 find_call(api.add_write, "cuGraphAddBatchMemOpNode") &
+                 find_call(api.add_memset, "cuGraphAddMemsetNode");
   return api;
 }
 

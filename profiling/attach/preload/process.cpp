@@ -106,12 +106,6 @@ std::uint32_t driver_release(char* into, std::size_t most) {
   return 0;
 }
 
-template <class Function>
-bool find(Function& function, const char* symbol) {
-  function = reinterpret_cast<Function>(driver_symbol(symbol));
-  return function != nullptr;
-}
-
 void note_driver() {
   char release[64] = {};
   const std::uint32_t release_bytes = driver_release(release, sizeof release);
@@ -119,8 +113,8 @@ void note_driver() {
   if (!frame) return;
   decltype(&cuDriverGetVersion) version = nullptr;
   decltype(&cuDeviceGetCount) count = nullptr;
-  if (find(version, "cuDriverGetVersion")) version(&frame->cuda_version);
-  if (find(count, "cuDeviceGetCount")) count(&frame->devices);
+  if (find_call(version, "cuDriverGetVersion")) version(&frame->cuda_version);
+  if (find_call(count, "cuDeviceGetCount")) count(&frame->devices);
   frame->release_bytes = release_bytes;
   frame.append(release, release_bytes);
 }
@@ -231,16 +225,16 @@ void note_device() {
   decltype(&cuDeviceGetAttribute) attribute = nullptr;
   decltype(&cuDeviceGetPCIBusId) bus_of = nullptr;
   CUdevice device = 0;
-  if (!find(current, "cuCtxGetDevice") || current(&device) != CUDA_SUCCESS) return;
+  if (!find_call(current, "cuCtxGetDevice") || current(&device) != CUDA_SUCCESS) return;
   char name[256] = {};
   char bus[64] = {};
-  if (find(name_of, "cuDeviceGetName")) name_of(name, sizeof name - 1, device);
-  if (find(bus_of, "cuDeviceGetPCIBusId")) bus_of(bus, sizeof bus - 1, device);
+  if (find_call(name_of, "cuDeviceGetName")) name_of(name, sizeof name - 1, device);
+  if (find_call(bus_of, "cuDeviceGetPCIBusId")) bus_of(bus, sizeof bus - 1, device);
   const std::uint32_t name_bytes = text_bytes(name);
   const std::uint32_t pci_bytes = text_bytes(bus);
   Frame<spool::Device> frame(name_bytes + pci_bytes);
   if (!frame) return;
-  if (find(attribute, "cuDeviceGetAttribute")) {
+  if (find_call(attribute, "cuDeviceGetAttribute")) {
     attribute(&frame->capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     attribute(&frame->capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   }

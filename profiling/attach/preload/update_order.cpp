@@ -7,20 +7,14 @@
 namespace attach {
 namespace {
 
-template <class Function>
-bool find(Function& function, const char* symbol) {
-  function = reinterpret_cast<Function>(driver_symbol(symbol));
-  return function != nullptr;
-}
-
 /// What a node waits for. The older call refuses edges with a type.
 struct DependencyApi {
   decltype(&::cuGraphNodeGetDependencies_v2) typed = nullptr;
   decltype(&::cuGraphNodeGetDependentNodes_v2) dependents = nullptr;
 
   bool complete() {
-    return find(typed, "cuGraphNodeGetDependencies_v2") &&
-           find(dependents, "cuGraphNodeGetDependentNodes_v2");
+    return find_call(typed, "cuGraphNodeGetDependencies_v2") &&
+           find_call(dependents, "cuGraphNodeGetDependentNodes_v2");
   }
 };
 
