@@ -7,29 +7,27 @@
 namespace attach {
 namespace {
 
-/// What a node waits for. The older call refuses edges with a type.
-struct DependencyApi {
-  decltype(&::cuGraphNodeGetDependencies_v2) typed = nullptr;
-  decltype(&::cuGraphNodeGetDependentNodes_v2) dependents = nullptr;
-
-  bool complete() {
-    return find_call(typed, "cuGraphNodeGetDependencies_v2") &&
-           find_call(dependents, "cuGraphNodeGetDependentNodes_v2");
-  }
+/// Of drivers since CUDA 12.3: earlier calls refuse edges with a type.
+struct NeighbourApi {
+  decltype(&::cuGraphNodeGetDependencies_v2) before;
+  decltype(&::cuGraphNodeGetDependentNodes_v2) behind;
 };
 
 }  // namespace
 
 bool update_order(const CUgraphNode* nodes, std::size_t count, std::uint32_t* order) {
-  DependencyApi api;
+  NeighbourApi api{};
   HandleIndex places(nodes, count);
   // Where the incoming edges of each node begin; one more for the end.
   Scratch<std::size_t> first(count + 1);
-  if (!api.complete() || !places || first.data() == nullptr) return false;
+  if (!find_call(api.before, "cuGraphNodeGetDependencies_v2") ||
+      !find_call(api.behind, "cuGraphNodeGetDependentNodes_v2") || !places ||
+      first.data() == nullptr)
+    return false;
   std::size_t edges = 0;
   for (std::size_t n = 0; n < count; ++n) {
     std::size_t incoming = 0;
-    if (api.typed(nodes[n], nullptr, nullptr, &incoming) != CUDA_SUCCESS) return false;
+    if (api.before(nodes[n], nullptr, nullptr, &incoming) != CUDA_SUCCESS) return false;
     first[n] = edges;
     edges += incoming;
   }
@@ -46,14 +44,14 @@ bool update_order(const CUgraphNode* nodes, std::size_t count, std::uint32_t* or
   for (std::size_t n = 0; n < count; ++n) {
     std::size_t incoming = first[n + 1] - first[n];
     next[n] = first[n];
-    if (incoming > 0 && api.typed(nodes[n], sources.data() + first[n], kinds.data() + first[n],
-                                  &incoming) != CUDA_SUCCESS)
+    if (incoming > 0 && api.before(nodes[n], sources.data() + first[n], kinds.data() + first[n],
+                                   &incoming) != CUDA_SUCCESS)
       return false;
   }
   std::size_t placed = 0;
   for (std::size_t sink = 0; sink < count; ++sink) {
     std::size_t outgoing = 0;
-    if (api.dependents(nodes[sink], nullptr, nullptr, &outgoing) != CUDA_SUCCESS) return false;
+    if (api.behind(nodes[sink], nullptr, nullptr, &outgoing) != CUDA_SUCCESS) return false;
     if (outgoing > 0) continue;
     std::size_t depth = 0;
     open[depth++] = static_cast<std::uint32_t>(sink);
