@@ -2,6 +2,7 @@
 import json
 import pathlib
 import re
+import time
 
 import pytest
 
@@ -273,6 +274,12 @@ def test_tables_fill_the_slide(open_window, width, height):
         assert filled > 0.75 or largest or name in ("Kernels", "Times"), (name, scale, filled)
 
 
+def rests(window):
+    before = window.map()["frame"]
+    time.sleep(0.5)
+    return window.map()["frame"] <= before + 1
+
+
 def test_texts_of_the_doctor_fill_the_slide(open_window):
     window = open_large(open_window, "workspace_bug.session", 1920, 1080)
     usual = 1.5 * window.map()["text_scale"]
@@ -280,12 +287,10 @@ def test_texts_of_the_doctor_fill_the_slide(open_window):
     window.click("graphs.view.3")
     window.settle()
     window.key("F11")
-    current = wait_for_line(window, "Graphs · Conclusion · ")
+    wait_for_line(window, "Graphs · Conclusion · ")
     window.wait("large text", lambda m: m["text_scale"] > 1.5 * usual)
     window.settle()
     left, top, right, bottom = window.control("doctor.conclusion")["rect"]
     assert bottom - top > 80 and right - left < 1920
-    # It rests.
-    before = window.map()["frame"]
-    window.settle()
-    assert window.map()["frame"] <= before + 1, current["frame"]
+    # It rests, on a busy machine a little later.
+    assert any(rests(window) for _ in range(10))

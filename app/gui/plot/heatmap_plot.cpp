@@ -18,6 +18,7 @@ Texture::~Texture() {
 }
 
 void Texture::upload(int width, int height, const std::vector<ImU32>& pixels) {
+  ++uploads_;
   GLint bound = 0;
   glGetIntegerv(GL_TEXTURE_BINDING_2D, &bound);
   if (name_ == 0) glGenTextures(1, &name_);

@@ -24,8 +24,11 @@ class Texture {
   void upload(int width, int height, const std::vector<ImU32>& pixels);
   ImTextureID id() const;
   bool empty() const { return name_ == 0; }
+  /// Of all textures so far.
+  static std::uint64_t uploads() { return uploads_; }
 
  private:
+  static inline std::uint64_t uploads_ = 0;
   unsigned name_ = 0;
   int width_ = 0;
   int height_ = 0;

@@ -40,7 +40,8 @@ class Shell {
   /// The window is visible: only then is the device read between runs.
   void seen(bool visible) { workbench_.runs.link.watch_device(visible); }
   /// The frame about to be drawn becomes a picture: nothing is to be under the pointer.
-  bool hides_pointer() const {
+  /// The frame's pixels go into a file.
+  bool takes_picture() const {
     return screenshot_wanted_ || workbench_.tours.wanted_picture().has_value();
   }
   /// The picture of a card that is to be written now: its menu has closed.

@@ -29,6 +29,7 @@
 #include "app/gui/shell/input_queue.h"
 #include "app/gui/shell/key_repeat.h"
 #include "app/gui/shell/keys.h"
+#include "app/gui/shell/presented_frame.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
 
@@ -61,7 +62,8 @@ struct Input {
   // As of the last frame.
   bool touring = false;
   bool presenting = false;
-  bool seen = true;  // not iconified
+  bool seen = true;     // not iconified
+  bool exposed = true;  // pixels of the window may be gone
   std::vector<Action> actions;
   PlotKeys plot_keys;
   std::vector<std::string> dropped_files;
@@ -163,10 +165,14 @@ void install_callbacks(GLFWwindow* window) {
     input_of(w).any = true;
     ImGui_ImplGlfw_WindowFocusCallback(w, focused);
   });
-  glfwSetWindowIconifyCallback(
-      window, [](GLFWwindow* w, int iconified) { input_of(w).seen = iconified == GLFW_FALSE; });
-  glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { input_of(w).any = true; });
-  glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { input_of(w).any = true; });
+  glfwSetWindowIconifyCallback(window, [](GLFWwindow* w, int iconified) {
+    input_of(w).seen = iconified == GLFW_FALSE;
+    input_of(w).exposed = true;
+  });
+  glfwSetWindowRefreshCallback(window,
+                               [](GLFWwindow* w) { input_of(w).any = input_of(w).exposed = true; });
+  glfwSetFramebufferSizeCallback(
+      window, [](GLFWwindow* w, int, int) { input_of(w).any = input_of(w).exposed = true; });
 }
 
 class Glfw {
@@ -298,7 +304,7 @@ void feed_input(GLFWwindow* window, Input& input, bool pointed) {
 }
 
 FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& input,
-                     FrameProbe* probe) {
+                     PresentedFrame& presented, FrameProbe* probe) {
   const Moment begun;
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
@@ -306,7 +312,7 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& inpu
   feed_input(window, input, /*pointed=*/!shell.unattended());
   for (const Action action : std::exchange(input.actions, {})) shell.carry_out(action);
   // Never a tooltip in a picture; a drag keeps its pointer.
-  if (shell.hides_pointer() && std::ranges::none_of(input.buttons, std::identity())) {
+  if (shell.takes_picture() && std::ranges::none_of(input.buttons, std::identity())) {
     ImGui::GetIO().MousePos = ImVec2(-FLT_MAX, -FLT_MAX);
   }
   if (probe != nullptr) probe->feed(shell);
@@ -319,6 +325,13 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& inpu
   int width = 0;
   int height = 0;
   glfwGetFramebufferSize(window, &width, &height);
+  if (std::exchange(input.exposed, false) || shell.takes_picture() || probe != nullptr)
+    presented.lost();
+  if (!presented.changes_to(*ImGui::GetDrawData(), width, height, theme.colors.window)) {
+    shell.after_render(theme, width, height);
+    write_card_picture(shell, theme);
+    return cost;
+  }
   glViewport(0, 0, width, height);
   const ImVec4 background = ImGui::ColorConvertU32ToFloat4(theme.colors.window);
   glClearColor(background.x, background.y, background.z, 1.0F);
@@ -337,6 +350,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   int frames_wanted = kFramesAfterEvent;
   int touched = 0;  // frames still owed to the user's last input
   bool held = false;
+  PresentedFrame presented;
   double caret_drawn = 0;
   double drawn = 0;
   while (!shell.closing()) {
@@ -377,7 +391,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     drawn = now;
     caret_drawn = now;
     follow_settings(theme, shell, false);
-    FrameCost cost = draw_frame(window, shell, theme, input, probe);
+    FrameCost cost = draw_frame(window, shell, theme, input, presented, probe);
     cost.cpu += after_news.cpu - before_news.cpu;
     if (probe != nullptr) probe->drawn(shell, cost);
   }
