@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/doctor/report_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -11,8 +12,9 @@ std::vector<std::string> FindingLines::take(const profiling::DoctorReport& repor
   for (const profiling::ExperimentRecord& record : report.experiments) {
     for (const profiling::Stall& stall : record.outcome.stall) {
       if (!said_.insert(report.snapshot.subject + "\nhang").second) continue;
-      lines.push_back(fmt::format("{}: no progress for {:.0f} s. {}", report.snapshot.subject,
-                                  stall.waited_seconds, stall.evidence));
+      lines.push_back(fmt::format("{}: no progress for {:.0f} s. {} {}", report.snapshot.subject,
+                                  stall.waited_seconds, hang_sentence(report.snapshot, stall),
+                                  stall.evidence));
     }
   }
   for (const profiling::Finding& finding : report.findings) {

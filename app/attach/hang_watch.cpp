@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "app/doctor/core_dump.h"
+#include "app/doctor/report_words.h"
 #include "engine/model/counted.h"
 
 namespace app {
@@ -87,8 +88,10 @@ std::string marker_words(const profiling::ObservedProcess& process, const Replay
     words = "It has markers, but no replay of it was seen standing still. ";
   } else {
     const std::string why = process.why_unmarked(graph);
-    words = fmt::format("It has no markers{}, so which node runs is not known. ",
-                        why.empty() ? "" : fmt::format(" ({})", why));
+    words = why.empty()
+                ? "Launches before it may still run: --markers (Mark nodes) shows which "
+                  "graph hangs, and in which node. "
+                : fmt::format("It has no markers, so which node runs is not known: {}. ", why);
   }
   for (const profiling::ObservedReplay& other : replays) {
     if (other.graph == graph) continue;
@@ -134,7 +137,7 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
                                         const profiling::OpenWait& wait, std::uint64_t now,
                                         double deadline_seconds, const HangingDevice& device) {
   profiling::ExperimentRecord record;
-  record.title = "the program itself";
+  record.title = kProgramItself;
   record.outcome.verdict = profiling::Verdict::Hung;
   record.outcome.seconds = waited(wait, now);
   profiling::Stall& stall = record.outcome.stall.emplace_back();
@@ -149,9 +152,12 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
     const std::string name = profiling::graph_name(launched->graph);
     const auto graph = std::ranges::find(graphs, name, &profiling::GraphSnapshot::name);
     stall.graph = graph == graphs.end() ? 0 : static_cast<int>(graph - graphs.begin());
-    stall.replay =
-        static_cast<int>(std::min<std::uint64_t>(launched->launches, profiling::kMaxReplays));
     const profiling::ObservedReplay* replay = replay_of(replays, launched->graph);
+    // Without markers nothing says that this graph runs, and not an earlier launch.
+    if (replay != nullptr)
+      stall.replay =
+          static_cast<int>(std::min<std::uint64_t>(launched->launches, profiling::kMaxReplays));
+    record.experiment.graph = replay != nullptr;
     if (replay != nullptr && graph != graphs.end() && replay->nodes.size() == graph->nodes.size()) {
       stall.nodes = replay->nodes;
       stall.last_finished = replay->last_finished;
@@ -160,10 +166,10 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
         names_stream(wait) ? "on the stream that is waited for" : "by the process";
     // Launches that are queued behind the one under way have been counted too.
     stall.evidence = replay == nullptr
-                         ? fmt::format("{} is the last graph launched {} (its launch {}). ", name,
-                                       where, launched->launches)
-                         : fmt::format("A replay of {} stands still ({} launched {}). ", name,
-                                       engine::counted(launched->launches, "replay"), where);
+                         ? fmt::format("The last launch {} is launch {} of {}. ", where,
+                                       launched->launches, name)
+                         : fmt::format("A replay of {} stands still; the graph was launched {} {}. ",
+                                       name, engine::counted(launched->launches, "time"), where);
     stall.evidence += marker_words(process, replays, launched->graph);
   } else {
     record.experiment.graph = false;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -25,8 +26,14 @@ namespace fs = std::filesystem;
 void add_hang(profiling::DoctorReport& report, const profiling::ExperimentRecord& record) {
   const std::string rules = report.conclusion;
   report.experiments.push_back(record);
-  report.conclusion = fmt::format("In {} {}. {}", record.title,
-                                  symptom_of(record.experiment, record.outcome), rules);
+  report.conclusion =
+      fmt::format("{} {}", hang_sentence(report.snapshot, record.outcome.stall.front()), rules);
+}
+
+/// What is known of a hang when it is found, for who reads the folder later: beginning of the wait,
+/// time, deadline.
+std::string hang_note(const std::string& spool) {
+  return fs::path(spool).replace_extension(".hang").string();
 }
 
 }  // namespace
@@ -81,6 +88,8 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
       spool.device = {.words = machine_.device(spool.process.pci_bus_id())};
       // One for each process: the driver is triggered once.
       spool.dump_wanted = options.core_dump && !spool.dump_taken;
+      std::ofstream(hang_note(path))
+          << fmt::format("{} {} {}\n", wait->since, now, hang_deadline(state, options));
     } else if (wait && std::exchange(spool.dump_wanted, false)) {
       take_dump(spool, options);
       ++spool.revision;
@@ -94,6 +103,24 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
     pending = pending || (wait && spool.dump_wanted);
   }
   return any && !pending;
+}
+
+void SpoolFolder::recall_hangs() {
+  for (auto& [path, spool] : spools_) {
+    std::uint64_t since = 0;
+    std::uint64_t now = 0;
+    double deadline = 0;
+    std::ifstream note(hang_note(path));
+    if (spool.reader == nullptr || !(note >> since >> now >> deadline)) continue;
+    const profiling::SpoolState& state = spool.reader->state();
+    // A wait that ended afterwards was slow, and is no hang.
+    const auto wait = std::ranges::find(state.waits, since, &profiling::OpenWait::since);
+    if (wait == state.waits.end() || now < since) continue;
+    spool.hang = *wait;
+    spool.hang_record = hang_record(spool.process, state, spool.process.snapshot().graphs, *wait,
+                                    now, deadline, {});
+    ++spool.revision;
+  }
 }
 
 void SpoolFolder::take_dump(Spool& spool, const HangOptions& options) const {
@@ -132,6 +159,7 @@ std::vector<AttachedProcess> SpoolFolder::processes() const {
                          .lost_frames = spool.process.lost_frames() + damaged,
                          .compared = spool.process.compared(),
                          .not_compared = spool.process.not_compared(),
+                         .hangs = spool.hang.has_value(),
                          .unreadable = spool.unreadable});
   }
   return processes;

@@ -32,7 +32,8 @@ struct AttachedProcess {
   std::uint64_t lost_frames = 0;  // not recorded because the spool was full, or damaged
   std::uint64_t compared = 0;     // replays, before and after which memory was hashed
   std::string not_compared{};     // as in the snapshot
-  std::string unreadable;         // why its spool cannot be read; empty = it can
+  bool hangs = false;
+  std::string unreadable;  // why its spool cannot be read; empty = it can
 };
 
 /// "memory compared before and after 12 replays", and what is not compared; empty = none was.
@@ -60,6 +61,8 @@ class SpoolFolder {
   /// and takes a core dump, if one is wanted, with the next look: by then the hang was reported.
   /// True while there is one, and all is known of each.
   bool watch_for_hangs(const HangOptions& options);
+  /// Of processes that have ended: hangs that were found while somebody watched.
+  void recall_hangs();
 
   /// Of the process with this spool, by the rules alone. None if it has neither used CUDA graphs
   /// nor tried to, and does not hang, or cannot be read.

@@ -97,6 +97,15 @@ void print_each_once(const std::vector<profiling::DoctorReport>& reports) {
   }
 }
 
+std::string nothing_seen(const AttachCommand& options, const SpoolFolder& spools) {
+  if (!spools.processes().empty()) return "No process captured a CUDA graph.";
+  std::string chosen;
+  if (!options.program.only.empty()) chosen += " --only " + options.program.only;
+  if (options.program.rank) chosen += fmt::format(" --rank {}", *options.program.rank);
+  return chosen.empty() ? "No process captured a CUDA graph, or used CUDA at all."
+                        : fmt::format("No process that used CUDA was chosen by{}.", chosen);
+}
+
 int finish(const AttachCommand& options, const SpoolFolder& spools, FindingLines& findings,
            const std::vector<profiling::DoctorReport>& reports) {
   for (const AttachedProcess& process : spools.processes()) {
@@ -123,8 +132,7 @@ int finish(const AttachCommand& options, const SpoolFolder& spools, FindingLines
       texts.push_back(profiling::to_json(report));
     print("{}\n", fmt::format("[{}]", fmt::join(texts, ",\n")));
   } else if (reports.empty()) {
-    print("No process captured a CUDA graph{}.\n",
-          spools.processes().empty() ? ", or used CUDA at all" : "");
+    print("{}\n", nothing_seen(options, spools));
   }
   if (!options.json) print_each_once(reports);
   int code = kHealthy;
@@ -145,22 +153,67 @@ int read_folder(const AttachCommand& options, const std::vector<profiling::Libra
         {engine::ErrorCode::NotFound,
          fmt::format("{} holds no record of an attached program (*.spool)", options.read)});
   }
+  spools.recall_hangs();
   FindingLines findings;
   return finish(options, spools, findings, spools.reports(facts));
 }
 
-/// A process that waits for a device that hangs does not end by itself.
-void end_hanging(const AttachCommand& options, RunningProgram& program,
-                 std::optional<Clock::time_point>& asked) {
-  constexpr std::chrono::seconds kPatience{5};
-  if (!asked) {
-    print(stderr, "expertscope: ending {} because it hangs\n", options.program.command.front());
-    asked = Clock::now();
-    program.end(false);
-  } else if (Clock::now() - *asked > kPatience) {
-    program.end(true);
+/// Ends a program that does not end by itself, such as one that waits for a device that hangs:
+/// first so that it can still do something about it.
+class Ending {
+ public:
+  explicit Ending(const AttachCommand& options) : name_(options.program.command.front()) {}
+
+  void ask(RunningProgram& program, std::string_view why) {
+    constexpr std::chrono::seconds kPatience{5};
+    if (!asked_) {
+      print(stderr, "expertscope: ending {} {}\n", name_, why);
+      asked_ = Clock::now();
+      program.end(false);
+    } else if (Clock::now() - *asked_ > kPatience) {
+      program.end(true);
+    }
   }
-}
+
+ private:
+  std::string name_;
+  std::optional<Clock::time_point> asked_;
+};
+
+/// Ctrl+C is for the program, whose end is waited for; a second one ends it, so that what is known
+/// of it is reported in any case.
+class Interrupts {
+ public:
+  Interrupts(const AttachCommand& options, InterruptWatch& watch)
+      : name_(options.program.command.front()),
+        // A program here gets it from the terminal.
+        forwards_(options.worker.command.remote.has_value()),
+        watch_(watch) {}
+
+  void pass_on(RunningProgram& program, Ending& ending) {
+    if (watch_.seen()) {
+      watch_.rearm();
+      if (first_) again_ = true;
+      if (!first_ && forwards_) program.interrupt();
+      if (!first_) first_ = Clock::now();
+    }
+    constexpr std::chrono::seconds kQuick{1};
+    if (first_ && !again_ && !said_ && Clock::now() - *first_ > kQuick) {
+      said_ = true;
+      print(stderr, "expertscope: {} has not ended yet; Ctrl+C again ends it\n", name_);
+    }
+    if (again_) ending.ask(program, "at the second Ctrl+C");
+  }
+  bool any() const { return first_.has_value() || watch_.seen(); }
+
+ private:
+  std::string name_;
+  bool forwards_;
+  InterruptWatch& watch_;
+  std::optional<Clock::time_point> first_;
+  bool again_ = false;
+  bool said_ = false;
+};
 
 engine::Result<std::unique_ptr<RunningProgram>> start_there(AttachCommand& options,
                                                             const InterruptWatch& interrupt) {
@@ -196,20 +249,18 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   }
   options.program.spool_bytes = options.spool_megabytes << 20;
   options.program.output_to_stderr = options.json;
-  // Ctrl+C is for the program; its end is waited for.
-  const InterruptWatch interrupt;
+  InterruptWatch interrupt;
   engine::Result<std::unique_ptr<RunningProgram>> started = start(options, interrupt);
   if (!started.ok()) return could_not_run(started.error());
   RunningProgram& program = *started.value();
+  Interrupts interrupts(options, interrupt);
+  Ending ending(options);
   // A dump takes seconds.
-  options.hang.give_up = [&] { return interrupt.seen(); };
-  // A program here gets it from the terminal.
-  bool forwards_interrupt = options.worker.command.remote.has_value();
+  options.hang.give_up = [&] { return interrupts.any(); };
   SpoolFolder spools(options.program.folder, program.machine());
   FindingLines findings;
   std::uint64_t examined = 0;
   Clock::time_point next{};
-  std::optional<Clock::time_point> asked_to_end;
   std::optional<std::string> end;
   bool hung = false;
   // A short program is over at once, a longer one is looked at ten times a second.
@@ -218,16 +269,13 @@ int run_attached(AttachCommand& options, const std::vector<profiling::LibraryFac
   while (!(end = program.ended())) {
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, kLongest);
-    if (forwards_interrupt && interrupt.seen()) {
-      program.interrupt();
-      forwards_interrupt = false;
-    }
+    interrupts.pass_on(program, ending);
     if (Clock::now() < next) continue;
     const Clock::time_point began = Clock::now();
     if (!spools.follow(false).ok()) continue;
     const bool hangs = spools.watch_for_hangs(options.hang);
     if (hangs && !std::exchange(hung, true)) print_ranks(spools, findings);
-    if (hangs && options.end_on_hang) end_hanging(options, program, asked_to_end);
+    if (hangs && options.end_on_hang) ending.ask(program, "because it hangs");
     if (spools.revision() == examined) continue;
     examined = spools.revision();
     for (const profiling::DoctorReport& report : spools.reports(facts)) {
@@ -274,12 +322,13 @@ int attach(AttachCommand& options) {
 }  // namespace
 
 void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std::string>& words) {
-  CLI::App& command = *program.add_subcommand(
-      "attach",
-      "Run any program and find out what is wrong with its CUDA graphs: "
-      "expertscope attach -- python train.py\n"
-      "Exit code 0: healthy, 1: findings, 2: a hang, 3: could not run, or the "
-      "connection was lost");
+  CLI::App& command =
+      *program.add_subcommand("attach",
+                              "Run any program and find out what is wrong with its CUDA graphs: "
+                              "expertscope attach -- python train.py\n"
+                              "Exit code 0: nothing, or findings that are only possible, 1: "
+                              "findings, 2: a hang, 3: could not "
+                              "run, or the connection was lost");
   const auto options = std::make_shared<AttachCommand>();
   command
       .add_option("command", options->program.command, "The program and its arguments, after --")

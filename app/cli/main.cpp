@@ -342,10 +342,11 @@ int main(int argc, char** argv) {
   const std::string unknown = spell_options(program, arguments);
   std::vector<std::string> reversed(arguments.rbegin(),
                                     arguments.rend());  // CLI11 takes them in reverse
-  // The doctor's exit code 1 means findings.
+  // Exit code 1 of these means findings.
   const auto failure = [&program] {
-    return program.got_subcommand("doctor") ? int{app::cli::kCouldNotRun}
-                                            : int{app::cli::kExitUserError};
+    return program.got_subcommand("doctor") || program.got_subcommand("attach")
+               ? int{app::cli::kCouldNotRun}
+               : int{app::cli::kExitUserError};
   };
   int code = app::cli::kExitOk;
   try {

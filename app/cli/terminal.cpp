@@ -131,9 +131,9 @@ void ProgressBar::show(const LinkStatus& status, const BatchProgress& progress) 
                                       progress.total, progress.label, left));
 }
 
-InterruptWatch::InterruptWatch(std::initializer_list<int> signals) {
-  interrupted = false;
-  first_signal = 0;
+namespace {
+
+struct sigaction watching() {
   struct sigaction action{};
   action.sa_handler = [](int number) {
     int none = 0;
@@ -141,10 +141,25 @@ InterruptWatch::InterruptWatch(std::initializer_list<int> signals) {
     interrupted = true;
   };
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  return action;
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch(std::initializer_list<int> signals) {
+  interrupted = false;
+  first_signal = 0;
+  const struct sigaction action = watching();
   for (const int number : signals) {
     struct sigaction before{};
     if (::sigaction(number, &action, &before) == 0) before_.emplace_back(number, before);
   }
+}
+
+void InterruptWatch::rearm() {
+  interrupted = false;
+  const struct sigaction action = watching();
+  for (const auto& [number, before] : before_) ::sigaction(number, &action, nullptr);
 }
 
 InterruptWatch::~InterruptWatch() {

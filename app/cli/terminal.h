@@ -116,6 +116,8 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
   bool seen() const { return flag(); }
+  /// Watches for the next one, which would end this program.
+  void rearm();
   /// The first one that came; 0 = none has.
   int signal() const;
   /// For those who poll it from another thread.

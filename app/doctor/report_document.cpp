@@ -1,4 +1,5 @@
 #include "app/doctor/report_document.h"
+#include "app/doctor/opened_report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -161,8 +162,12 @@ void add_stall(const DoctorReport& report, const ExperimentRecord& record,
                const profiling::Stall& stall, Document& document) {
   document.heading(3, fmt::format("Stall of \"{}\"", record.title));
   document.fact("replay", fmt::format("{}, {}", stall.replay, profiling::deadline_text(stall)));
-  document.fact("kind", fmt::format("{}{}{}", name_of(stall.kind),
-                                    stall.evidence.empty() ? "" : ": ", stall.evidence));
+  if (stall.kind == profiling::StallKind::Unknown && !stall.evidence.empty()) {
+    document.fact("known", stall.evidence);
+  } else {
+    document.fact("kind", fmt::format("{}{}{}", name_of(stall.kind),
+                                      stall.evidence.empty() ? "" : ": ", stall.evidence));
+  }
   const auto title = [&](int node) {
     return node_title(report.snapshot, {.graph = stall.graph, .node = node});
   };
@@ -191,7 +196,8 @@ profiling::Tone tone_of(const Outcome& outcome) {
 Table experiments_table(const DoctorReport& report) {
   return {
       .name = "experiments",
-      .title = "Experiments, each in a process of its own:",
+      .title = examines_attached(report.snapshot) ? "What was seen while it ran:"
+                                                  : "Experiments, each in a process of its own:",
       .columns = {column("experiment", Measure::Words, {},
                          "What was changed about the captured graph"),
                   column("outcome", Measure::Words, {},

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "app/doctor/opened_report.h"
 #include "engine/model/counted.h"
 #include "engine/program/operation_words.h"
 #include "profiling/document/quantity.h"
@@ -125,12 +126,12 @@ std::string by_rules_alone(const DoctorReport& report) {
                        engine::counted(possible, "possible hazard"),
                        title_of_first(report, Confidence::Possible));
   }
-  return report.snapshot.graphs.size() == 1
-             ? "The rules find nothing wrong with this graph; only experiments can show whether "
-               "its "
-               "replays are right."
-             : "The rules find nothing wrong with these graphs; only experiments can show whether "
-               "their replays are right.";
+  const bool one = report.snapshot.graphs.size() == 1;
+  const std::string nothing =
+      fmt::format("The rules find nothing wrong with {}", one ? "this graph" : "these graphs");
+  if (examines_attached(report.snapshot)) return nothing + ".";
+  return fmt::format("{}; only experiments can show whether {} replays are right.", nothing,
+                     one ? "its" : "their");
 }
 
 std::string no_graph_bug(const ExperimentRecord& eager) {
@@ -368,6 +369,23 @@ std::string marker_cost_text(const DoctorReport& report) {
 
 bool failed(const Outcome& outcome) {
   return outcome.verdict != Verdict::Right && outcome.verdict != Verdict::NotRun;
+}
+
+std::string hang_sentence(const profiling::Snapshot& snapshot, const profiling::Stall& stall) {
+  const auto ref = [&](int node) { return profiling::NodeRef{.graph = stall.graph, .node = node}; };
+  std::vector<std::string> running;
+  for (std::size_t n = 0; n < stall.nodes.size(); ++n) {
+    if (stall.nodes[n] != profiling::NodeState::Running) continue;
+    const profiling::NodeRef node = ref(static_cast<int>(n));
+    const std::string place = profiling::capture_place(snapshot, node);
+    running.push_back(node_title(snapshot, node) + (place.empty() ? "" : ", captured at " + place));
+  }
+  if (running.empty()) return "The program hangs.";
+  return fmt::format(
+      "The program hangs in {}{}.", fmt::join(running, " and in "),
+      stall.last_finished < 0
+          ? ""
+          : fmt::format("; {} ended last", node_title(snapshot, ref(stall.last_finished))));
 }
 
 std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {

@@ -35,6 +35,11 @@ std::string disproved_text(const profiling::Finding& finding);
 /// interleaved)."; empty if no experiment has measured it.
 std::string marker_cost_text(const profiling::DoctorReport& report);
 
+/// What a watched program is called where our own steps have the names of experiments.
+inline constexpr const char* kProgramItself = "the program itself";
+/// Where a program hangs, as far as that is known: "The program hangs in spin (node 2) of graph 2,
+/// captured at train.py:42 step; scale (node 1) of graph 2 ended last."
+std::string hang_sentence(const profiling::Snapshot& snapshot, const profiling::Stall& stall);
 /// "replays are wrong from replay 2 on", "replay 2 hangs", "CUDA refuses it: ...", ...
 std::string symptom_of(const profiling::Experiment& experiment, const profiling::Outcome& outcome);
 

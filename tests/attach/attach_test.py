@@ -6,6 +6,7 @@ Arguments: expertscope, the folder with the stub and the programs."""
 import json
 import os
 import pathlib
+import shlex
 import signal
 import struct
 import subprocess
@@ -337,10 +338,38 @@ class Attach(AttachCase):
         stall = reports[0]["experiments"][0]["stall"]
         self.assertEqual(reports[0]["snapshot"]["graphs"][stall["graph"]]["name"], "graph 2")
         self.assertIn("cudaStreamSynchronize", stall["evidence"])
-        self.assertIn("graph 2 is the last graph launched", stall["evidence"])
+        self.assertIn("The last launch on the stream that is waited for is launch 1 of graph 2.", stall["evidence"])
+        self.assertIn("--markers (Mark nodes) shows", stall["evidence"])
+        self.assertEqual(stall["replay"], 0)
+        # Who reads the record later learns of the hang too.
+        done = subprocess.run([PROGRAM, "attach", "--read", self.folder.name, "--json"], capture_output=True, text=True,
+                              timeout=60, env=environment())
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("The program hangs.", json.loads(done.stdout)[0]["conclusion"])
         self.assertGreaterEqual(stall["waited_seconds"], 1)
         self.assertIn("no progress for", err)
         self.assertIn("was killed by signal", err)
+
+    def test_a_second_interrupt_ends_a_program_that_ignores_the_first(self):
+        shell = ["sh", "-c", "trap '' INT; exec " + shlex.join(command("hangs"))]
+        started = subprocess.Popen([PROGRAM, "attach", "--folder", self.folder.name, "--hang-after", "1", "--", *shell],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        err = ""
+        for awaited in ["no progress for", "Ctrl+C again ends it"]:
+            while awaited not in err:
+                line = started.stderr.readline()
+                self.assertTrue(line, err)
+                err += line
+            started.send_signal(signal.SIGINT)
+        out, rest = started.communicate(timeout=60)
+        self.assertEqual(started.returncode, 2, rest)
+        self.assertIn("at the second Ctrl+C", rest)
+        self.assertIn("The program hangs.", out)
+
+    def test_processes_that_were_not_chosen_are_said(self):
+        done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--only", "nobody", "--", *command("freed")],
+                              capture_output=True, text=True, timeout=60, env=environment())
+        self.assertIn("No process that used CUDA was chosen by --only nobody.", done.stdout)
 
     def test_a_hang_leaves_a_core_dump_of_the_device(self):
         tools = pathlib.Path(self.folder.name) / "tools"

@@ -16,13 +16,15 @@ class Markers(AttachCase):
         for way in WAYS:
             with self.subTest(way=way):
                 self.setUp()
-                report, stall, _ = self.hang("hangs-in-the-middle", "--markers", way=way)
+                report, stall, err = self.hang("hangs-in-the-middle", "--markers", way=way)
                 # The other graph was launched later, and waits behind this one.
                 self.assertEqual(report["snapshot"]["graphs"][stall["graph"]]["name"], "graph 2")
                 self.assertEqual(stall["nodes"], ["done", "done", "running", "not reached"])
                 self.assertEqual(stall["last_finished"], 1)
                 self.assertEqual([node["name"] for node in stall["running"]], ["spin"])
                 self.assertIn("A replay of graph 2 stands still", stall["evidence"])
+                self.assertRegex(err, r"no progress for \d s. The program hangs in spin \(node 2\) of graph 2, captured at .*; "
+                                      r"scale \(node 1\) of graph 2 ended last\.")
                 self.assertIn("Its markers show 2 nodes finished, 1 running, 1 not reached", stall["evidence"])
                 self.assertNotIn("graph 1 is under way", stall["evidence"])
 
@@ -40,10 +42,9 @@ class Markers(AttachCase):
         self.assertEqual([node["name"] for node in stall["running"]], ["spin"])
 
     def test_without_the_option_the_node_is_not_known(self):
-        report, stall, _ = self.hang("hangs-in-the-middle")
-        self.assertEqual(report["snapshot"]["graphs"][stall["graph"]]["name"], "graph 1")
+        _, stall, _ = self.hang("hangs-in-the-middle")
         self.assertEqual(stall["nodes"], [])
-        self.assertIn("It has no markers, so which node runs is not known", stall["evidence"])
+        self.assertIn("Launches before it may still run: --markers", stall["evidence"])
 
     def test_a_graph_that_cannot_be_copied_runs_as_it_is(self):
         for scenario in ["memory-nodes", "branch"]:
@@ -54,7 +55,8 @@ class Markers(AttachCase):
         self.setUp()
         _, stall, _ = self.hang("hangs-with-memory-nodes", "--markers")
         self.assertEqual(stall["nodes"], [])
-        self.assertIn("It has no markers (cuGraphClone gave error 801), so which node runs", stall["evidence"])
+        self.assertIn("It has no markers, so which node runs is not known: CUDA copies no graph with memory nodes",
+                      stall["evidence"])
 
     def test_a_replay_that_ended_is_not_where_it_hangs(self):
         report, stall, _ = self.hang("hangs-after-a-long-replay", "--markers")

@@ -97,7 +97,20 @@ void GraphScene::show(const Report& report, const Run& run, const Request& reque
     choice_made_ = false;
   }
   restart();
-  if (!choice_made_) (void)take_finding(most_certain(report.get()));
+  if (choice_made_) return;
+  (void)take_finding(most_certain(report.get()));
+  if (finding_ < 0) show_hung_graph();
+}
+
+void GraphScene::show_hung_graph() {
+  if (report_ == nullptr) return;
+  for (const profiling::ExperimentRecord& record : report_->experiments) {
+    for (const profiling::Stall& stall : record.outcome.stall) {
+      const bool known = stall.graph >= 0 && !stall.nodes.empty() &&
+                         static_cast<std::size_t>(stall.graph) < report_->snapshot.graphs.size();
+      if (known) return show_graph(stall.graph);
+    }
+  }
 }
 
 void GraphScene::show_graph(int graph) {

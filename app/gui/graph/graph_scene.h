@@ -89,6 +89,8 @@ class GraphScene {
   double longest_us() const { return facts_ == nullptr ? 0.0 : facts_->longest_us; }
 
  private:
+  /// The graph in which the program hangs, if its nodes are known to.
+  void show_hung_graph();
   /// What is derived for the graph shown; what fails is reported, and empty.
   void restart();
   /// Per node of the graph shown.

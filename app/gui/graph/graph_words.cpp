@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "app/doctor/opened_report.h"
+#include "app/doctor/report_words.h"
 #include "app/gui/plot/format.h"
 #include "engine/model/counted.h"
 #include "profiling/hazards/model/names.h"
@@ -141,10 +143,26 @@ std::string board_text(engine::StepKind step, const profiling::GraphSnapshot* gr
   return text;
 }
 
+namespace {
+
+std::string core_dump_words(const profiling::Stall& stall) {
+  if (stall.core_dump.empty()) return "";
+  const std::string place = profiling::core_place_text(stall.core);
+  return " Core dump: " + (place.empty() ? "" : place + "; ") + stall.core_dump + ".";
+}
+
+}  // namespace
+
 std::string stall_text(const profiling::Snapshot& snapshot, const profiling::Stall& stall) {
   const auto index = static_cast<std::size_t>(stall.graph);
   const profiling::GraphSnapshot* graph =
       stall.graph >= 0 && index < snapshot.graphs.size() ? &snapshot.graphs[index] : nullptr;
+  if (examines_attached(snapshot)) {
+    std::string words =
+        fmt::format("{} No progress for {:.3g} s ({}). {}", hang_sentence(snapshot, stall),
+                    stall.waited_seconds, profiling::deadline_text(stall), stall.evidence);
+    return words + core_dump_words(stall);
+  }
   std::string text = fmt::format("Replay {} did not end within {:.3g} s ({}): ", stall.replay,
                                  stall.waited_seconds, profiling::deadline_text(stall));
   text += fmt::format("{}.", profiling::name_of(stall.kind));
@@ -159,10 +177,7 @@ std::string stall_text(const profiling::Snapshot& snapshot, const profiling::Sta
     text += " Last finished: " + node_title(snapshot.step, *graph, stall.last_finished) + ".";
   }
   if (!stall.evidence.empty()) text += " Evidence: " + stall.evidence + ".";
-  if (stall.core_dump.empty()) return text;
-  const std::string place = profiling::core_place_text(stall.core);
-  text += " Core dump: " + (place.empty() ? "" : place + "; ") + stall.core_dump + ".";
-  return text;
+  return text + core_dump_words(stall);
 }
 
 std::string verdict_text(const profiling::Outcome& outcome) {

@@ -102,12 +102,15 @@ void draw_processes(const PanelContext& context, const AttachStatus& status) {
     const std::string rate =
         one.launches_per_second < 0 ? "-" : fmt::format("{:.0f}", one.launches_per_second);
     {
-      const TextColorScope color(one.findings > 0 ? context.theme.colors.warn
-                                                  : context.theme.colors.text);
-      draw_cells(context,
-                 {one.seen.title, std::to_string(one.seen.graphs),
-                  std::to_string(one.seen.launches), rate, std::to_string(one.findings)},
-                 width);
+      const TextColorScope color(one.seen.hangs     ? context.theme.colors.bad
+                                 : one.findings > 0 ? context.theme.colors.warn
+                                                    : context.theme.colors.text);
+      const std::string findings = std::to_string(one.findings);
+      draw_cells(
+          context,
+          {one.seen.title, std::to_string(one.seen.graphs), std::to_string(one.seen.launches), rate,
+           one.seen.hangs ? findings + ", hangs" : findings},
+          width);
     }
     controls::record(context, fmt::format("attach.process.{}", i).c_str(), one.seen.title.c_str(),
                      "text",

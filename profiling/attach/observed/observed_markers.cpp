@@ -18,7 +18,12 @@ void ObservedProcess::take_marked(const SpoolFrame& frame) {
   graph->unmarked.clear();
   if (graph->marked) return;
   graph->unmarked = frame.text_after(sizeof marked, 0, marked.why_bytes);
-  if (marked.result != 0) graph->unmarked += fmt::format(" gave error {}", marked.result);
+  constexpr std::uint32_t kNotSupported = 801;
+  if (graph->unmarked == "cuGraphClone" && marked.result == kNotSupported) {
+    graph->unmarked = "CUDA copies no graph with memory nodes or conditional nodes";
+  } else if (marked.result != 0) {
+    graph->unmarked += fmt::format(" gave error {}", marked.result);
+  }
 }
 
 void ObservedProcess::take_marker_state(const SpoolFrame& frame) {

@@ -52,7 +52,8 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
                                                    130 * kSecond, 10, {.words = "NVML: busy."});
   ASSERT_EQ(record.outcome.stall.size(), 1U);
   EXPECT_EQ(record.outcome.stall[0].graph, 2);  // "graph 1"
-  EXPECT_EQ(record.outcome.stall[0].replay, 5);
+  EXPECT_EQ(record.outcome.stall[0].replay, 0);  // which launch it is, only markers show
+  EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("is launch 5 of graph 1. "));
   EXPECT_DOUBLE_EQ(record.outcome.stall[0].waited_seconds, 30);
   EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("NVML: busy."));
   // A wait for the whole device may be for any stream.

@@ -148,7 +148,7 @@ TEST_F(ObservingMarkers, AHangIsWhereAReplayStandsStill) {
   found = stall();
   EXPECT_EQ(graphs[static_cast<std::size_t>(found.graph)].name, "graph 2");
   EXPECT_THAT(found.nodes, IsEmpty());
-  EXPECT_THAT(found.evidence, HasSubstr("It has no markers (cuGraphClone gave error 801)"));
+  EXPECT_THAT(found.evidence, HasSubstr("CUDA copies no graph with memory nodes"));
   wait.stream = 8;
   EXPECT_THAT(stall().evidence,
               HasSubstr("It has markers, but no replay of it was seen standing still"));
