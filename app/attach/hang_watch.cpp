@@ -165,11 +165,12 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
     const std::string_view where =
         names_stream(wait) ? "on the stream that is waited for" : "by the process";
     // Launches that are queued behind the one under way have been counted too.
-    stall.evidence = replay == nullptr
-                         ? fmt::format("The last launch {} is launch {} of {}. ", where,
-                                       launched->launches, name)
-                         : fmt::format("A replay of {} stands still; the graph was launched {} {}. ",
-                                       name, engine::counted(launched->launches, "time"), where);
+    stall.evidence =
+        replay == nullptr
+            ? fmt::format("The last launch {} is launch {} of {}. ", where, launched->launches,
+                          name)
+            : fmt::format("A replay of {} stands still; the graph was launched {} {}. ", name,
+                          engine::counted(launched->launches, "time"), where);
     stall.evidence += marker_words(process, replays, launched->graph);
   } else {
     record.experiment.graph = false;
