@@ -10,12 +10,14 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "app/attach/rank_comparison.h"
 #include "app/doctor/core_dump.h"
 #include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
+#include "engine/input/regular_file.h"
 #include "engine/model/counted.h"
 
 namespace app {
@@ -110,8 +112,11 @@ void SpoolFolder::recall_hangs() {
     std::uint64_t since = 0;
     std::uint64_t now = 0;
     double deadline = 0;
-    std::ifstream note(hang_note(path));
-    if (spool.reader == nullptr || !(note >> since >> now >> deadline)) continue;
+    constexpr std::size_t kMostBytes = 256;
+    const engine::Result<std::string> kept = engine::read_file(hang_note(path), kMostBytes);
+    if (spool.reader == nullptr || !kept.ok()) continue;
+    std::istringstream note(kept.value());
+    if (!(note >> since >> now >> deadline)) continue;
     const profiling::SpoolState& state = spool.reader->state();
     // A wait that ended afterwards was slow, and is no hang.
     const auto wait = std::ranges::find(state.waits, since, &profiling::OpenWait::since);

@@ -51,7 +51,7 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
   profiling::ExperimentRecord record = hang_record(process, state, graphs, state.waits[0],
                                                    130 * kSecond, 10, {.words = "NVML: busy."});
   ASSERT_EQ(record.outcome.stall.size(), 1U);
-  EXPECT_EQ(record.outcome.stall[0].graph, 2);  // "graph 1"
+  EXPECT_EQ(record.outcome.stall[0].graph, 2);   // "graph 1"
   EXPECT_EQ(record.outcome.stall[0].replay, 0);  // which launch it is, only markers show
   EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("is launch 5 of graph 1. "));
   EXPECT_DOUBLE_EQ(record.outcome.stall[0].waited_seconds, 30);
