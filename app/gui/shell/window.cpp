@@ -327,20 +327,21 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& inpu
   glfwGetFramebufferSize(window, &width, &height);
   if (std::exchange(input.exposed, false) || shell.takes_picture() || probe != nullptr)
     presented.lost();
-  if (!presented.changes_to(*ImGui::GetDrawData(), width, height, theme.colors.window)) {
-    shell.after_render(theme, width, height);
-    write_card_picture(shell, theme);
-    return cost;
+  const bool draws =
+      presented.changes_to(*ImGui::GetDrawData(), width, height, theme.colors.window);
+  if (draws) {
+    glViewport(0, 0, width, height);
+    const ImVec4 background = ImGui::ColorConvertU32ToFloat4(theme.colors.window);
+    glClearColor(background.x, background.y, background.z, 1.0F);
+    glClear(GL_COLOR_BUFFER_BIT);
+    ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   }
-  glViewport(0, 0, width, height);
-  const ImVec4 background = ImGui::ColorConvertU32ToFloat4(theme.colors.window);
-  glClearColor(background.x, background.y, background.z, 1.0F);
-  glClear(GL_COLOR_BUFFER_BIT);
-  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   shell.after_render(theme, width, height);
   write_card_picture(shell, theme);
-  glfwSwapBuffers(window);
-  cost.present = Moment().wall - built.wall;
+  if (draws) {
+    glfwSwapBuffers(window);
+    cost.present = Moment().wall - built.wall;
+  }
   return cost;
 }
 
