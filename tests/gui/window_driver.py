@@ -208,8 +208,16 @@ class Window:
         x0, y0, x1, y1 = control["rect"]
         return round((x0 + x1) / 2), round((y0 + y1) / 2)
 
+    def took_pointer(self, current):
+        """Whether the newest frame has the pointer and its button where xdotool left them."""
+        apart = [abs(seen - wanted) for seen, wanted in zip(current["pointer"], self.pointer or ())]
+        return max(apart, default=0) < 1 and current["pointer_down"] == self.pointer_down
+
     def settle(self):
-        """Waits until ImGui has nothing left to draw after an action."""
+        """Waits until ImGui has nothing left to draw after an action. A busy X server may hold the pointer's
+        event for longer than frames take to end; a window that ignores the pointer never has it."""
+        with contextlib.suppress(WaitedTooLong):
+            self.wait("the pointer", self.took_pointer, 2)
         frame = -1
         while frame != self.map()["frame"]:
             frame = self.map()["frame"]
@@ -218,13 +226,9 @@ class Window:
     def seen(self, what):
         """Waits until the window has drawn a frame that includes the last xdotool input. Frames alone are
         no proof: others may have been in progress while a slow X server held the event."""
-        before, pointer, down = self.frame_before, self.pointer, self.pointer_down
-
-        def drawn(current):
-            apart = [abs(seen - wanted) for seen, wanted in zip(current["pointer"], pointer or ())]
-            return (current["frame"] > before + 1 and max(apart, default=0) < 1
-                    and current["pointer_down"] == down)
-        self.wait(f"frame after {what}", drawn, 5)
+        before = self.frame_before
+        self.wait(f"frame after {what}",
+                  lambda current: current["frame"] > before + 1 and self.took_pointer(current), 5)
 
     def click(self, name):
         """Hover, press and release, each in a separate frame. Also waits for the release:
