@@ -79,10 +79,6 @@ profiling::Cell count_or_none(std::size_t count, std::size_t of) {
   return of == 0 ? profiling::Cell() : profiling::Cell(count);
 }
 
-std::string owner_of(const engine::Allocation& memory) {
-  return memory.owner.empty() ? fmt::format("allocation {}", memory.id) : memory.owner;
-}
-
 }  // namespace
 
 void MemoryView::follow(const GraphScene& scene) {
@@ -212,13 +208,14 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
   }
   const std::string size = bytes_text(memory.bytes);
   const float label_end = columns.bytes - plot::text_size(font, size).x - theme.px(kGap);
-  plot::draw_text(
-      draw, font, ImVec2(x, text_y),
-      row.red                        ? theme.colors.bad
-      : engine::foreign(memory.role) ? theme.colors.dim_text
-                                     : theme.colors.text,
-      plot::fitted(font, fmt::format("{} ({})", owner_of(memory), profiling::name_of(memory.role)),
-                   label_end - x));
+  plot::draw_text(draw, font, ImVec2(x, text_y),
+                  row.red                        ? theme.colors.bad
+                  : engine::foreign(memory.role) ? theme.colors.dim_text
+                                                 : theme.colors.text,
+                  plot::fitted(font,
+                               fmt::format("{} ({})", profiling::allocation_name(memory),
+                                           profiling::name_of(memory.role)),
+                               label_end - x));
   plot::draw_text_right(draw, font, ImVec2(columns.bytes, text_y), theme.colors.dim_text, size);
   draw_changes(context, row, columns, text_y);
   draw_lifetime(context, scene, memory, columns, y, height);
@@ -380,7 +377,7 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
            context.theme.colors.bad});
     }
   }
-  plot::read_out(context, owner_of(memory), lines);
+  plot::read_out(context, profiling::allocation_name(memory), lines);
 }
 
 void MemoryView::take_input(const PanelContext& context, const Columns& columns, int nodes) {
@@ -430,13 +427,13 @@ profiling::Table MemoryView::list(const GraphScene& scene) const {
                                      cell.unordered_with >= 0 ? "!" : "");
               }
               const profiling::MemoryChanges& found = row.changes;
-              sink({.cells = profiling::cells_of(owner_of(memory), profiling::name_of(memory.role),
-                                                 memory.bytes, memory.allocated_at, memory.freed_at,
-                                                 std::move(nodes),
-                                                 count_or_none(found.replays, found.replays),
-                                                 count_or_none(found.by_replays, found.replays),
-                                                 count_or_none(found.preceded, found.replays),
-                                                 count_or_none(found.by_program, found.preceded))});
+              sink({.cells = profiling::cells_of(
+                        profiling::allocation_name(memory), profiling::name_of(memory.role),
+                        memory.bytes, memory.allocated_at, memory.freed_at, std::move(nodes),
+                        count_or_none(found.replays, found.replays),
+                        count_or_none(found.by_replays, found.replays),
+                        count_or_none(found.preceded, found.replays),
+                        count_or_none(found.by_program, found.preceded))});
             }
           }};
 }
