@@ -1,30 +1,14 @@
 #include "app/controllers/runs_controller.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <filesystem>
 #include <utility>
 
 #include "app/controllers/field_words.h"
-#include "app/controllers/operand_file.h"
-#include "app/protocol/recorded_run.h"
 #include "engine/model/backend_traits.h"
-#include "engine/model/path_text.h"
 
 namespace app {
-namespace {
-
-// Beyond any number of presses of the mouse: an opened file is an undo step of its own.
-constexpr std::uint64_t kFirstOpening = std::uint64_t{1} << 63;
-
-std::string file_name(const std::string& path) {
-  return engine::shown_path(std::filesystem::path(path).filename().string());
-}
-
-}  // namespace
 
 RunsController::RunsController(const WorkerCommand& worker, const std::function<void()>& wake,
                                LibraryController& libraries, Notices& notices, bool no_worker)
@@ -189,118 +173,6 @@ void RunsController::run_if_live() {
   if (state.live && !state.from_file() && !opening_) submit();
 }
 
-void RunsController::use_tensor(const UseTensor& file) {
-  state.last_error.clear();
-  const std::uint64_t gesture = kFirstOpening + openings_++;
-  engine::RunRequest request = state.requested;
-  const engine::InputSpec before =
-      std::exchange(input_of(request, file.operand), engine::FileInput{file.path, {}});
-  history_.changed(state.requested, request, gesture);
-  state.requested = std::move(request);
-  notices_.set_status(
-      fmt::format("{} gives the values of {}{}", file_name(file.path), operand_name(file.operand),
-                  no_worker_ ? "; this window has no worker that could read it" : ""));
-  if (no_worker_) return;
-  opening_ = {.file = file, .before = before, .gesture = gesture};
-}
-
-void RunsController::use_dump(const std::vector<DumpPart>& parts) {
-  state.last_error.clear();
-  if (no_worker_) {
-    return notices_.set_status("This window has no worker that could read the files");
-  }
-  opening_.reset();
-  dump_.emplace(parts_for(parts, state.requested));
-  dump_asked_ = false;
-  notices_.set_status("Reading the headers of " + dump_words(dump_->parts()));
-}
-
-void RunsController::take_dump() {
-  const DumpReading dump = *std::exchange(dump_, std::nullopt);
-  auto request = dump.fitted(state.requested);
-  if (!request.ok()) {
-    state.last_error = request.error().message;
-    notices_.set_status("");
-    return;
-  }
-  history_.changed(state.requested, request.value(), kFirstOpening + openings_++);
-  state.requested = std::move(request).value();
-  notices_.set_status(dump_words(dump.parts()) + " come from the dump; Ctrl+Z takes them back");
-  run_if_live();
-}
-
-void RunsController::fit_to(const FileReport& report) {
-  Opening opening = *std::exchange(opening_, std::nullopt);
-  const auto* file =
-      std::get_if<engine::FileInput>(&input_of(state.requested, opening.file.operand));
-  // Chosen otherwise meanwhile.
-  if (file == nullptr || file->path != report.path) return run_if_live();
-  auto request = fitted(opening, report);
-  if (!request.ok()) {
-    state.last_error = request.error().message;
-    if (opening.file.opened && !report.error.empty()) unreadable_ = report.path;
-    return;
-  }
-  const engine::RunRequest before = std::exchange(state.requested, std::move(request).value());
-  history_.changed(before, state.requested, opening.gesture);
-  engine::RunRequest resized = before;
-  resized.shape = state.requested.shape;
-  resized.shape.preset = before.shape.preset;
-  const std::string change = request_difference(before, resized);
-  const bool routes = state.requested.routing != before.routing;
-  notices_.set_status(fmt::format(
-      "{} gives {}{}", file_name(report.path),
-      routes
-          ? fmt::format("the routing{}", report.routing ? " (" + report.routing->source + ")" : "")
-          : fmt::format("the values of {}", operand_name(opening.file.operand)),
-      change.empty() ? "" : ": " + change));
-  if (opening.run) return submit();
-  run_if_live();
-}
-
-engine::Result<engine::RunRequest> RunsController::fitted_to_operand(
-    Opening& opening, const FileReport& report) const {
-  auto as_meant = fitted_to_file(state.requested, opening.file.operand, report);
-  if (as_meant.ok() || !opening.file.opened || !report.error.empty()) return as_meant;
-  // Nobody chose the operand: a file of weights is more than a file that is not X.
-  for (const RequestOperand other : {RequestOperand::W, RequestOperand::WDown}) {
-    if (other == RequestOperand::WDown && !engine::is_expert_layer(state.requested)) continue;
-    engine::RunRequest request = state.requested;
-    input_of(request, opening.file.operand) = opening.before;
-    input_of(request, other) = engine::FileInput{report.path, {}};
-    auto fits = fitted_to_file(std::move(request), other, report);
-    if (!fits.ok() || !engine::validate(fits.value()).ok()) continue;
-    opening.file.operand = other;
-    return fits;
-  }
-  return as_meant;
-}
-
-engine::Result<engine::RunRequest> RunsController::fitted(Opening& opening,
-                                                          const FileReport& report) const {
-  if (!opening.file.opened || !(report.routing || holds_integers(report))) {
-    return fitted_to_operand(opening, report);
-  }
-  engine::RunRequest request = state.requested;
-  input_of(request, opening.file.operand) = opening.before;
-  request.routing = {.distribution = engine::RoutingDistribution::File, .path = report.path};
-  // A recording that needs another choice, of its layer say, is one too: its run says which.
-  if (!report.routing) return request;
-  return engine::fitted_to_routing(std::move(request), *report.routing);
-}
-
-void RunsController::take(FileReport&& report) {
-  if (report.superseded) return;  // the answer to the newer question is on its way
-  if (report.listing) return file_reports_.push_back(std::move(report));
-  if (asked_inspection_ == FileQuestion{report.path, report.asked}) asked_inspection_.reset();
-  if (opening_ && opening_->file.path == report.path && !report.asked) fit_to(report);
-  if (dump_ && dump_->take(report)) {
-    dump_asked_ = false;
-    if (!dump_->next()) take_dump();
-  }
-  file_reports_.push_back(std::move(report));
-}
-
 void RunsController::choose(const engine::RunRequest& request) {
   history_.changed(state.requested, request, 0);
   show(request);
@@ -360,14 +232,6 @@ void RunsController::set_live(bool live) {
   if (!link.waiting() && !state.answers()) run_if_live();
 }
 
-void RunsController::inspect_file(const FileQuestion& question) {
-  if (question.folder) return link.inspect_file(question);
-  // One question can wait; the rail repeats its own until it is answered.
-  if (question == asked_inspection_ || !link.hello() || dump_) return;
-  asked_inspection_ = question;
-  link.inspect_file(question);
-}
-
 bool RunsController::tick() {
   const bool automatic = link.automatic;
   std::vector<LinkEvent> events = link.poll();
@@ -393,109 +257,6 @@ bool RunsController::tick() {
     changed = true;
   }
   return changed;
-}
-
-void RunsController::take(WorkerHello&& hello) {
-  state.drop_preview();
-  const auto available = [&](engine::GemmBackend kind) {
-    return std::ranges::any_of(
-        hello.backends, [&](const BackendOffer& one) { return one.kind == kind && one.available; });
-  };
-  const bool keep = std::exchange(keep_backend_, true);
-  // One that was left on another machine, or before the device went away, may not be there.
-  const bool gone =
-      std::exchange(backend_remembered_, false) && !available(state.requested.backend);
-  if (!keep || gone) {
-    state.requested.backend = available(engine::GemmBackend::CublasLtGrouped)
-                                  ? engine::GemmBackend::CublasLtGrouped
-                                  : engine::GemmBackend::CpuReference;
-  }
-  asked_inspection_.reset();
-  // These may come from another machine, or from before the worker was lost.
-  file_reports_.clear();
-  greeted_ = has_greeted_ = true;
-  dump_asked_ = false;
-  const bool run = std::exchange(run_at_greeting_, false);
-  if (opening_) {
-    opening_->asked = false;
-    opening_->run = run || opening_->run;
-    return;
-  }
-  if (run) return submit();
-  const bool first = state.live_results().runs.empty();
-  if (!state.live || state.from_file() || (state.shown() != nullptr && !state.stale())) return;
-  submit();
-  if (first) run_by_itself_ = link.newest_id();
-}
-
-void RunsController::take(RunDone&& done) {
-  const std::uint64_t id = done.result.id;
-  const engine::RunRequest* known = link.order_of<engine::RunRequest>(id);
-  const engine::RunRequest request = known != nullptr ? *known : done.result.effective;
-  link.answered(id);
-  profiling::RecordedRun run = recorded_run(std::move(done), request);
-  if (const std::optional<profiling::RunGroup> group = batches_.take_result(id)) run.group = *group;
-  state.drop_preview();
-  results_.emplace_back(state.add_live(std::move(run)));
-  const int frames = std::exchange(frames_while_timing_, 0);
-  if (local_worker()) state.set_frames_of_newest(frames);
-  if (id == run_by_itself_) state.set_made_by_itself();
-  state.last_error.clear();
-}
-
-void RunsController::take(RunPreview&& preview) {
-  const std::uint64_t id = preview.result.id;
-  const engine::RunRequest* request = link.order_of<engine::RunRequest>(id);
-  // A run of a batch does not take the screen; an outdated one is not worth it.
-  if (request == nullptr || id != link.newest_order() || batches_.running()) return;
-  RunDone known;
-  known.result = std::move(preview.result);
-  known.power = std::move(preview.power);
-  state.show_preview(recorded_run(std::move(known), *request));
-}
-
-void RunsController::take(engine::RecipeComparison&& comparison) {
-  link.answered(comparison.id);
-  results_.emplace_back(state.add_live(profiling::RecordedComparison{
-      .comparison = std::move(comparison), .wall_clock_ms = profiling::unix_time_ms()}));
-  state.comparison_error.clear();
-}
-
-void RunsController::take(RunError&& error) {
-  state.drop_preview();
-  const engine::RunRequest* request = link.order_of<engine::RunRequest>(error.id);
-  if (error.stalled != nullptr) {
-    std::string text = "The run stalled: " + error.error.message + ".";
-    if (std::exchange(state.live, false)) {
-      text += " Live is off: the next worker would stall again.";
-    }
-    notices_.add(Severity::Bad, std::move(text));
-    stall_ = {request == nullptr ? state.requested : *request, error.stalled};
-  }
-  link.answered(error.id);
-  if (batches_.take_error(error.id, error.error, link)) return;
-  if (error.error.code == engine::ErrorCode::Cancelled) return;
-  (link.order_of<engine::ComparisonRequest>(error.id) ? state.comparison_error : state.last_error) =
-      in_rail_words(error.error.message);
-}
-
-void RunsController::take(LogReport&& line) {
-  if (line.level <= 0) return;
-  notices_.add(line.level > 1 ? Severity::Bad : Severity::Warn, "Worker: " + line.text);
-}
-
-bool RunsController::step_batches() {
-  batches_.step(link);
-  if (!batches_.take_end()) return false;
-  const BatchStatus now = batch();
-  const char* what = now.kind == profiling::GroupKind::Sweep ? "Sweep" : "A against B";
-  if (now.state == BatchState::Failed) {
-    notices_.add(Severity::Bad, fmt::format("{} ended: {}", what, now.error));
-  } else if (now.state == BatchState::Cancelled) {
-    notices_.add(Severity::Warn, fmt::format("{} cancelled: {} of {} runs are kept", what,
-                                             now.progress.measured, now.progress.total));
-  }
-  return true;
 }
 
 bool RunsController::timing() const {

@@ -285,8 +285,7 @@ MemoryPicture memory_picture(const Subject& subject) {
     const MemoryRow& row = map.rows[i];
     const engine::Allocation& memory = memory_of(row);
     const double y = static_cast<double>(i + 1) * kMemoryRow;
-    const std::string owner =
-        memory.owner.empty() ? fmt::format("allocation {}", memory.id) : memory.owner;
+    const std::string owner = profiling::allocation_name(memory);
     picture.text({4, y + 12}, fmt::format("{} ({})", owner, profiling::name_of(memory.role)),
                  {.color = row.red ? kSvgBad : kSvgText, .room = kMemoryNames});
     picture.text({kMemoryBytes, y + 12}, profiling::bytes_text(memory.bytes),

@@ -77,6 +77,11 @@ std::string operation_name(StepKind step, Stage stage, WrittenValue writes) {
   return fmt::format("{}{}{}", operation->name, arrays ? " of " : " ", part);
 }
 
+std::string operation_or_stage(StepKind step, Stage stage, WrittenValue writes) {
+  std::string name = operation_name(step, stage, writes);
+  return name.empty() ? std::string(stage_name(stage)) : name;
+}
+
 std::string operation_title(StepKind step, Stage stage, WrittenValue writes, int linear_layer) {
   const std::string name = operation_name(step, stage, writes);
   if (name.empty()) {

@@ -14,8 +14,11 @@ namespace engine {
 /// as in recordings from before this was recorded.
 std::string operation_name(StepKind step, Stage stage, WrittenValue writes);
 
-/// The same with its layer: "fprop up, layer 0". By stage alone where it has no name: "fprop, layer
-/// 0, up". `linear_layer` counts as WorkTag::layer.
+/// The same where a reader must be told something: by stage alone where it has no name.
+std::string operation_or_stage(StepKind step, Stage stage, WrittenValue writes);
+
+/// operation_name() with its layer: "fprop up, layer 0". By stage alone where it has no name:
+/// "fprop, layer 0, up". `linear_layer` counts as WorkTag::layer.
 std::string operation_title(StepKind step, Stage stage, WrittenValue writes, int linear_layer);
 
 /// operation_name() of one step's work, each made once: for spans that take microseconds, and

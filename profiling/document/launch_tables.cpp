@@ -23,9 +23,7 @@ void add_tile(std::vector<Cell>& cells, const engine::LaunchTile& tile) {
 }  // namespace
 
 std::string launch_name(const engine::RunResult& result, const engine::TiledLaunch& launch) {
-  const std::string name =
-      engine::operation_name(result.effective.step, launch.stage, launch.writes);
-  return name.empty() ? std::string(engine::stage_name(launch.stage)) : name;
+  return engine::operation_or_stage(result.effective.step, launch.stage, launch.writes);
 }
 
 Table tiled_launches_table(const engine::RunResult& result) {

@@ -17,8 +17,7 @@ std::string percent_text(double share) { return fmt::format("{:.3g} %", 100.0 * 
 
 std::string name_of(const engine::RunResult& result, engine::Stage stage,
                     engine::WrittenValue writes) {
-  const std::string name = engine::operation_name(result.effective.step, stage, writes);
-  return name.empty() ? std::string(engine::stage_name(stage)) : name;
+  return engine::operation_or_stage(result.effective.step, stage, writes);
 }
 
 bool is_product(engine::Stage stage) {

@@ -207,10 +207,9 @@ Table expert_spread_table(const engine::RunResult& result) {
         }
         for (auto& [operation, times] : medians) {
           const auto& [method, stage, writes] = operation;
-          const std::string name = engine::operation_name(result.effective.step, stage, writes);
           const Distribution over = summarize(std::move(times));
           sink(
-              {.cells = cells_of(name.empty() ? std::string(engine::stage_name(stage)) : name,
+              {.cells = cells_of(engine::operation_or_stage(result.effective.step, stage, writes),
                                  kMethods[method], over.n, over.minimum, over.median, over.maximum),
                .stage = stage});
         }

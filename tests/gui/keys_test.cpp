@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/gui/shell/command_palette.h"
+#include "app/gui/shell/palette_search.h"
 
 namespace app {
 namespace {

@@ -12,6 +12,7 @@
 #include "app/gui/cards/card_header.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/fitted_lines.h"
 #include "app/gui/theme/text.h"
@@ -379,6 +380,12 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
   const ImVec2 at = ImGui::GetItemRectMin();
   controls::record(context, (what + std::string(".no_run")).c_str(), "Why there is no run", "text",
                    sentence, at, ImGui::GetItemRectMax());
+}
+
+void draw_sorting(const PanelContext& context, ImVec2 size, const char* by) {
+  const std::size_t records = context.view.run->activity.records.size();
+  draw_empty(context, size, "Preparing the recording",
+             fmt::format("Sorting {} records{}.", plot::count_text(records), by), "", nullptr);
 }
 
 void StaleVeil::draw(const PanelContext& context, const char* busy, ImVec2 min, ImVec2 max) {

@@ -141,6 +141,9 @@ struct NoRun {
 NoRun no_run(const SessionView& view);
 /// The empty state of a page without a run: why, and the button that helps.
 void draw_no_run(const PanelContext& context, ImVec2 size, const char* what);
+/// The empty state of a page while its model sorts the records of the run on screen; `by`: " by
+/// node and replay".
+void draw_sorting(const PanelContext& context, ImVec2 size, const char* by = "");
 
 /// Dims the area of a result that no longer matches the rail, or that is being recomputed, once
 /// that has lasted 120 ms.

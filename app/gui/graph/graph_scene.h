@@ -54,6 +54,12 @@ class GraphScene {
   const profiling::GraphSnapshot* graph() const;
   int graph_index() const { return graph_; }
   const GraphFacts* facts() const { return facts_.get(); }
+  /// Some replays of the graph were compared.
+  bool compared() const { return graph() != nullptr && !graph()->compared.empty(); }
+  /// Of one of the rows of facts().
+  const engine::Allocation& memory_of(const MemoryRow& row) const {
+    return report_->snapshot.ledger[static_cast<std::size_t>(row.allocation)];
+  }
   /// Changes with the report and with the graph.
   std::uint64_t generation() const { return generation_; }
   /// Changes with the graph, but not when a report has grown that still has it: where the user has

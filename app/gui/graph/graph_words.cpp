@@ -87,8 +87,7 @@ std::string target_text(const profiling::Snapshot& snapshot, const profiling::To
     return fmt::format("{:#x}", touch.word);
   }
   const engine::Allocation& memory = snapshot.ledger[static_cast<std::size_t>(touch.allocation)];
-  const std::string name =
-      memory.owner.empty() ? fmt::format("allocation {}", memory.id) : memory.owner;
+  const std::string name = profiling::allocation_name(memory);
   const std::uint64_t offset = touch.word - memory.address;
   return (offset == 0 ? name : fmt::format("{} + {} B", name, plot::count_text(offset))) +
          (memory.live() ? "" : " (freed)");

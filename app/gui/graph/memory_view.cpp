@@ -23,9 +23,6 @@ namespace {
 constexpr int kRoles = static_cast<int>(enum_names(engine::AllocationRole{}).size());
 constexpr float kMarkReach = 4.0F;  // distance in pixels at which the mouse still hits a mark
 constexpr std::size_t kPlacesInReadOut = 6;
-constexpr float kNarrow = 520.0F;  // grid pixels: shorter titles leave room for the nodes
-constexpr const char* kByProgram = "by program";
-constexpr float kSign = 10.0F;  // grid pixels, of the mark of what a finding names
 
 /// "shared-workspace, proved: at 0 B, 64 B": the bytes of this memory that it names.
 std::string named_bytes(const GraphScene& scene, int allocation) {
@@ -44,10 +41,6 @@ std::string named_bytes(const GraphScene& scene, int allocation) {
   return text;
 }
 
-const engine::Allocation& memory_of(const GraphScene& scene, const MemoryRow& row) {
-  return scene.report()->snapshot.ledger[static_cast<std::size_t>(row.allocation)];
-}
-
 /// What is red for no node may be unordered all the same: arguments do not tell who writes.
 std::string note_of(std::size_t allocations, int unordered) {
   return fmt::format("{}, {}", engine::counted(allocations, "allocation"),
@@ -57,7 +50,6 @@ std::string note_of(std::size_t allocations, int unordered) {
 
 /// Which memory to show, by what compared replays have found.
 enum class Changes : std::uint8_t { ByReplays, ByProgram, Never };
-constexpr int kChanges = 3;
 
 bool passes(const profiling::MemoryChanges& found, Changes wanted) {
   switch (wanted) {
@@ -71,16 +63,8 @@ bool passes(const profiling::MemoryChanges& found, Changes wanted) {
   return true;
 }
 
-bool compared(const GraphScene& scene) {
-  return scene.graph() != nullptr && !scene.graph()->compared.empty();
-}
-
 profiling::Cell count_or_none(std::size_t count, std::size_t of) {
   return of == 0 ? profiling::Cell() : profiling::Cell(count);
-}
-
-std::string owner_of(const engine::Allocation& memory) {
-  return memory.owner.empty() ? fmt::format("allocation {}", memory.id) : memory.owner;
 }
 
 }  // namespace
@@ -97,8 +81,8 @@ void MemoryView::follow(const GraphScene& scene) {
   const std::vector<MemoryRow>& all = scene.facts()->memory.rows;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (only_red_ && !all[i].red) continue;
-    if (role_ > 0 && static_cast<int>(memory_of(scene, all[i]).role) != role_ - 1) continue;
-    if (compared(scene) && changes_ > 0 &&
+    if (role_ > 0 && static_cast<int>(scene.memory_of(all[i]).role) != role_ - 1) continue;
+    if (scene.compared() && changes_ > 0 &&
         !passes(all[i].changes, static_cast<Changes>(changes_ - 1)))
       continue;
     rows_.push_back(static_cast<int>(i));
@@ -109,11 +93,6 @@ void MemoryView::follow(const GraphScene& scene) {
   named_ = static_cast<int>(others - rows_.begin());
 }
 
-float MemoryView::x_of(double node, const Columns& columns) const {
-  return columns.cells +
-         static_cast<float>((node - first_) / (last_ - first_)) * (columns.end - columns.cells);
-}
-
 void MemoryView::draw_header(const PanelContext& context, const GraphScene& scene, float width) {
   std::vector<std::string> roles = {"all roles"};
   for (int i = 0; i < kRoles; ++i) {
@@ -121,11 +100,11 @@ void MemoryView::draw_header(const PanelContext& context, const GraphScene& scen
   }
   const float gap = context.theme.px(kGap);
   float combo = width - context.theme.px(140);
-  if (compared(scene)) combo = 0.5F * (combo - gap);
+  if (scene.compared()) combo = 0.5F * (combo - gap);
   controls::combo(context, "memory.role", "##role", role_, roles,
                   {.tooltip = "Which memory to show", .width = combo});
   ImGui::SameLine(0, gap);
-  if (compared(scene)) {
+  if (scene.compared()) {
     const std::vector<std::string> choices = {"changed or not", "changed by replays",
                                               "changed by program", "never changed"};
     controls::combo(
@@ -141,202 +120,9 @@ void MemoryView::draw_header(const PanelContext& context, const GraphScene& scen
                       .tooltip = "Only memory that two nodes may touch at the same time"});
 }
 
-void MemoryView::draw_titles(const PanelContext& context, const GraphScene& scene,
-                             const Columns& columns, float y) const {
-  const Theme& theme = context.theme;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  const ImFont* font = theme.fonts.label;
-  const ImU32 color = theme.colors.dim_text;
-  plot::draw_text(draw, font, ImVec2(columns.label, y), color, "memory (role)");
-  plot::draw_text_right(draw, font, ImVec2(columns.bytes, y), color, "size");
-  if (columns.by_replays > 0.0F) {
-    plot::draw_text_right(draw, font, ImVec2(columns.by_replays, y), color,
-                          columns.by_replays_title);
-    plot::draw_text_right(draw, font, ImVec2(columns.by_program, y), color, kByProgram);
-  }
-  plot::draw_fitted(context, font, ImVec2(columns.life, y), color, "lifetime",
-                    columns.cells - columns.life);
-  const std::string first = fmt::format("node {:.0f}", std::max(0.0, std::ceil(first_)));
-  const int last = static_cast<int>(std::floor(last_));
-  plot::draw_text(draw, font, ImVec2(columns.cells, y), color, first);
-  float right = columns.end;
-  if (!scene.of_chosen_finding(last)) {  // else its number is drawn above its column
-    plot::draw_text_right(draw, font, ImVec2(right, y), color, std::to_string(last));
-    right -= plot::text_size(font, std::to_string(last)).x + theme.px(kGapSmall);
-  }
-  draw_named_nodes(context, scene, columns, y,
-                   columns.cells + plot::text_size(font, first).x + theme.px(kGapSmall), right);
-}
-
-/// A sign above the column of each node that the finding names, and its number where there is room
-/// between `left` and `right`.
-void MemoryView::draw_named_nodes(const PanelContext& context, const GraphScene& scene,
-                                  const Columns& columns, float y, float left, float right) const {
-  const profiling::Finding* finding = scene.chosen_finding();
-  if (finding == nullptr) return;
-  const Theme& theme = context.theme;
-  const ImFont* font = theme.fonts.label;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  float signed_to = columns.cells;
-  for (const profiling::NodeRef& node : finding->nodes) {
-    if (node.graph != scene.graph_index()) continue;
-    const float x = x_of(node.node, columns);
-    const float side = theme.px(kSign);
-    if (x < signed_to || x > columns.end) continue;
-    draw_warning(draw, theme, ImVec2(x - 0.5F * side, y + font->FontSize + theme.px(1)), side);
-    signed_to = x + side;
-    const std::string number = std::to_string(node.node);
-    const float half = 0.5F * plot::text_size(font, number).x;
-    if (x - half < left || x + half > right) continue;
-    plot::draw_text_centered(draw, font, ImVec2(x, y), theme.colors.text, number);
-    left = x + half + theme.px(kGapSmall);
-  }
-}
-
-void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
-                          const MemoryRow& row, const Columns& columns, float y,
-                          float height) const {
-  const Theme& theme = context.theme;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  const ImFont* font = theme.fonts.label;
-  const engine::Allocation& memory = memory_of(scene, row);
-  const float text_y = y + 0.5F * (height - font->FontSize);
-  float x = columns.label;
-  if (scene.names_memory(row.allocation)) {
-    const float side = theme.px(kSign);
-    draw->AddRectFilled(ImVec2(columns.label - theme.px(2), y),
-                        ImVec2(columns.bytes + theme.px(4), y + height - 1.0F), theme.colors.raised,
-                        theme.px(2));
-    draw_warning(draw, theme, ImVec2(x, y + 0.5F * (height - 1.0F - side)), side);
-    x += side + theme.px(kGapSmall);
-  }
-  const std::string size = bytes_text(memory.bytes);
-  const float label_end = columns.bytes - plot::text_size(font, size).x - theme.px(kGap);
-  plot::draw_text(
-      draw, font, ImVec2(x, text_y),
-      row.red                        ? theme.colors.bad
-      : engine::foreign(memory.role) ? theme.colors.dim_text
-                                     : theme.colors.text,
-      plot::fitted(font, fmt::format("{} ({})", owner_of(memory), profiling::name_of(memory.role)),
-                   label_end - x));
-  plot::draw_text_right(draw, font, ImVec2(columns.bytes, text_y), theme.colors.dim_text, size);
-  draw_changes(context, row, columns, text_y);
-  draw_lifetime(context, scene, memory, columns, y, height);
-  draw_cells(context, scene, row, columns, y, height);
-}
-
-void MemoryView::draw_changes(const PanelContext& context, const MemoryRow& row,
-                              const Columns& columns, float y) const {
-  if (columns.by_replays <= 0.0F) return;
-  const Palette& colors = context.theme.colors;
-  const profiling::MemoryChanges& found = row.changes;
-  const auto draw = [&](float right, const std::string& text, bool changed) {
-    plot::draw_text_right(ImGui::GetWindowDrawList(), context.theme.fonts.label, ImVec2(right, y),
-                          changed ? colors.text : colors.dim_text, text.empty() ? "-" : text);
-  };
-  draw(columns.by_replays, by_replays_text(found), found.by_replays > 0);
-  draw(columns.by_program, by_program_text(found), found.by_program > 0);
-}
-
-void MemoryView::draw_lifetime(const PanelContext& context, const GraphScene& scene,
-                               const engine::Allocation& memory, const Columns& columns, float y,
-                               float height) const {
-  const Theme& theme = context.theme;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  const profiling::Snapshot& snapshot = scene.report()->snapshot;
-  const float life_end = columns.cells - theme.px(kGapLarge);
-  const auto clock = static_cast<float>(std::max<std::uint64_t>(snapshot.ledger_clock, 1));
-  const auto at = [&](std::uint64_t time) {
-    return columns.life +
-           (life_end - columns.life) * std::min(1.0F, static_cast<float>(time) / clock);
-  };
-  const profiling::GraphSnapshot& graph = *scene.graph();
-  if (graph.capture_ended != 0) {
-    draw->AddRectFilled(
-        ImVec2(at(graph.capture_began), y),
-        ImVec2(std::max(at(graph.capture_ended), at(graph.capture_began) + 1.0F), y + height),
-        theme.colors.line);
-  }
-  const float inset = 0.35F * height;
-  const ImVec2 lives(at(memory.allocated_at), y + inset);
-  if (engine::foreign(memory.role)) {
-    // Its lifetime is unknown: draw an outline instead of a bar.
-    draw->AddRect(lives, ImVec2(life_end, y + height - inset), theme.colors.dim_text);
-  } else {
-    draw->AddRectFilled(
-        lives,
-        ImVec2(memory.live() ? life_end : std::max(at(memory.freed_at), lives.x + 1.5F),
-               y + height - inset),
-        memory.live() ? theme.colors.dim_text : theme.colors.warn);
-  }
-}
-
-void MemoryView::draw_cells(const PanelContext& context, const GraphScene& scene,
-                            const MemoryRow& row, const Columns& columns, float y,
-                            float height) const {
-  const Theme& theme = context.theme;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled(ImVec2(columns.cells, y), ImVec2(columns.end, y + height - 1.0F),
-                      theme.colors.raised);
-  const auto width = static_cast<float>(1.0 / (last_ - first_)) * (columns.end - columns.cells);
-  float drawn_to = -1.0F;
-  for (const bool red : {false, true}) {
-    for (const MemoryCell& cell : row.cells) {
-      if ((cell.unordered_with >= 0) != red) continue;
-      const float x = x_of(cell.node - 0.5, columns);
-      const float end = x + std::max(width - 1.0F, 2.0F);
-      // Many nodes per pixel: one mark for all of them, but never instead of a red one.
-      if (end < columns.cells || x > columns.end || (!red && end <= drawn_to)) continue;
-      if (!red) drawn_to = end;
-      draw->AddRectFilled(ImVec2(std::max(x, columns.cells), y + 1.0F),
-                          ImVec2(std::min(end, columns.end), y + height - 2.0F),
-                          red           ? theme.colors.bad
-                          : cell.writes ? theme.colors.accent
-                                        : plot::faded(theme.colors.accent, 0.55F));
-    }
-  }
-  if (!scene.names_memory(row.allocation)) return;
-  for (const MemoryCell& cell : row.cells) {
-    if (!scene.names_access(row.allocation, cell.node)) continue;
-    const float x = x_of(cell.node - 0.5, columns);
-    const float end = x + std::max(width - 1.0F, 4.0F);
-    if (end < columns.cells || x > columns.end) continue;
-    draw->AddRect(ImVec2(std::max(x, columns.cells), y),
-                  ImVec2(std::min(end, columns.end), y + height - 1.0F), theme.colors.text, 0.0F, 0,
-                  theme.px(1.5F));
-  }
-}
-
-std::vector<KeyEntry> MemoryView::key_of(const PanelContext& context,
-                                         const GraphScene& scene) const {
-  using Mark = KeyEntry::Mark;
-  const Palette& colors = context.theme.colors;
-  std::vector<KeyEntry> key;
-  if (named_ > 0) {
-    key.push_back({"named by " + scene.chosen_finding()->rule, colors.bad, Mark::Named});
-    key.push_back({"address that it names", colors.text, Mark::Outlined});
-  }
-  key.push_back({"address held", plot::faded(colors.accent, 0.55F)});
-  key.push_back({"certainly written", colors.accent});
-  if (scene.facts()->memory.clashes > 0) {
-    key.push_back({"no order between two nodes", colors.bad});
-  }
-  bool freed = false;
-  bool foreign = false;
-  for (const engine::Allocation& memory : scene.report()->snapshot.ledger) {
-    freed = freed || !memory.live();
-    foreign = foreign || engine::foreign(memory.role);
-  }
-  key.push_back({"lifetime", colors.dim_text});
-  if (freed) key.push_back({"freed", colors.warn});
-  if (foreign) key.push_back({"lifetime not known", colors.dim_text, Mark::Outlined});
-  if (scene.graph()->capture_ended != 0) key.push_back({"capture", colors.line});
-  return key;
-}
-
 void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& scene,
                                const MemoryRow& row, int node) const {
-  const engine::Allocation& memory = memory_of(scene, row);
+  const engine::Allocation& memory = scene.memory_of(row);
   const bool named = scene.names_memory(row.allocation);
   std::vector<plot::ReadOutLine> lines = {
       {"role",
@@ -349,7 +135,7 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
                        : fmt::format("steps {} to {}, freed", memory.allocated_at, memory.freed_at),
        memory.live() ? 0 : context.theme.colors.warn},
       {"nodes", plot::count_text(row.cells.size())}};
-  if (compared(scene)) {
+  if (scene.compared()) {
     const profiling::MemoryChanges& found = row.changes;
     lines.push_back({"changed by replays", found.replays == 0
                                                ? "not compared"
@@ -380,7 +166,7 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
            context.theme.colors.bad});
     }
   }
-  plot::read_out(context, owner_of(memory), lines);
+  plot::read_out(context, profiling::allocation_name(memory), lines);
 }
 
 void MemoryView::take_input(const PanelContext& context, const Columns& columns, int nodes) {
@@ -423,20 +209,20 @@ profiling::Table MemoryView::list(const GraphScene& scene) const {
           .rows = [this, &scene](const profiling::RowSink& sink) {
             for (const int index : rows_) {
               const MemoryRow& row = scene.facts()->memory.rows[static_cast<std::size_t>(index)];
-              const engine::Allocation& memory = memory_of(scene, row);
+              const engine::Allocation& memory = scene.memory_of(row);
               std::string nodes;
               for (const MemoryCell& cell : row.cells) {
                 nodes += fmt::format("{}{}{}", nodes.empty() ? "" : " ", cell.node,
                                      cell.unordered_with >= 0 ? "!" : "");
               }
               const profiling::MemoryChanges& found = row.changes;
-              sink({.cells = profiling::cells_of(owner_of(memory), profiling::name_of(memory.role),
-                                                 memory.bytes, memory.allocated_at, memory.freed_at,
-                                                 std::move(nodes),
-                                                 count_or_none(found.replays, found.replays),
-                                                 count_or_none(found.by_replays, found.replays),
-                                                 count_or_none(found.preceded, found.replays),
-                                                 count_or_none(found.by_program, found.preceded))});
+              sink({.cells = profiling::cells_of(
+                        profiling::allocation_name(memory), profiling::name_of(memory.role),
+                        memory.bytes, memory.allocated_at, memory.freed_at, std::move(nodes),
+                        count_or_none(found.replays, found.replays),
+                        count_or_none(found.by_replays, found.replays),
+                        count_or_none(found.preceded, found.replays),
+                        count_or_none(found.by_program, found.preceded))});
             }
           }};
 }
@@ -447,8 +233,8 @@ CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphSc
   const bool known = complete && !scene.report()->snapshot.ledger.empty();
   const Theme& theme = context.theme;
   // In a narrow card both choices get a row of their own.
-  const float widgets = compared(scene) ? std::min(theme.px(440), area.size.x - theme.px(40))
-                                        : std::min(theme.px(290), area.size.x - theme.px(130));
+  const float widgets = scene.compared() ? std::min(theme.px(440), area.size.x - theme.px(40))
+                                         : std::min(theme.px(290), area.size.x - theme.px(130));
   CardSpec spec{
       .id = "memory.card",
       .title = "Memory map",
@@ -494,23 +280,8 @@ void MemoryView::draw_rows(const PanelContext& context, const Area& whole, Graph
   const ImVec2 room(area.size.x, area.size.y - under_rows);
   draw_key(context, "memory.key", ImVec2(at.x, at.y + room.y + theme.px(kGapSmall)), area.size.x,
            key);
-  const float label_room = std::min(theme.px(330), 0.34F * room.x);
-  Columns columns;
-  columns.label = at.x;
-  columns.bytes = at.x + label_room;
-  columns.life = columns.bytes + theme.px(kGapLarge);
-  if (compared(scene)) {
-    const ImFont* font = theme.fonts.label;
-    columns.by_replays_title = room.x < theme.px(kNarrow) ? "by replays" : "changed by replays";
-    columns.by_replays = columns.life + plot::text_size(font, columns.by_replays_title).x;
-    columns.by_program =
-        columns.by_replays + theme.px(kGapLarge) + plot::text_size(font, kByProgram).x;
-    columns.life = columns.by_program + theme.px(kGapLarge);
-  }
-  columns.cells = columns.life + std::min(theme.px(80), 0.08F * room.x) + theme.px(kGapLarge);
-  columns.end = at.x + room.x - theme.px(14);
-  const float title = theme.fonts.label->FontSize +
-                      theme.px(scene.chosen_finding() != nullptr ? kSign + kGapSmall : kGapSmall);
+  const Columns columns = columns_of(theme, scene, at.x, room.x);
+  const float title = titles_height(theme, scene);
   draw_titles(context, scene, columns, at.y);
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + title));
   const float height = std::floor(theme.fonts.label->FontSize + theme.px(5));

@@ -30,6 +30,9 @@ class MemoryView {
     float end = 0.0F;
   };
 
+  static Columns columns_of(const Theme& theme, const GraphScene& scene, float left, float width);
+  static float titles_height(const Theme& theme, const GraphScene& scene);
+
   void follow(const GraphScene& scene);
   void draw_header(const PanelContext& context, const GraphScene& scene, float width);
   void draw_titles(const PanelContext& context, const GraphScene& scene, const Columns& columns,

@@ -215,10 +215,7 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
     return;
   }
   if (!model_.ready()) {
-    draw_empty(context, size, "Preparing the recording",
-               fmt::format("Sorting {} records.",
-                           plot::count_text(context.view.run->activity.records.size())),
-               "", nullptr);
+    draw_sorting(context, size);
     return;
   }
   if (const auto wanted = std::exchange(wanted_, std::nullopt)) {

@@ -25,11 +25,6 @@ constexpr const char* kStampedSpans =
     "blocks do before their first tile is in that duration but not in the stamps. No sum, search "
     "or export includes these spans";
 
-std::string stamped_name(engine::StepKind step, engine::Stage stage, engine::WrittenValue writes) {
-  const std::string name = engine::operation_name(step, stage, writes);
-  return name.empty() ? std::string(engine::stage_name(stage)) : name;
-}
-
 }  // namespace
 
 std::vector<PerformancePanel::SumPlace> PerformancePanel::place_stage_sums(const Theme& theme,
@@ -120,7 +115,8 @@ std::string PerformancePanel::no_expert_lanes() const {
   if (stamped.unused.empty()) return text + "no stamped launch shows when each ran";
   const profiling::UnusedStamps& first = stamped.unused.front();
   return fmt::format("{}stamps cannot show when each ran (of {}: {})", text,
-                     stamped_name(stamped.step, first.stage, first.writes), first.reason);
+                     engine::operation_or_stage(stamped.step, first.stage, first.writes),
+                     first.reason);
 }
 
 void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float width) {
@@ -381,14 +377,15 @@ std::string PerformancePanel::stamped_caption(std::size_t launches) const {
   for (const profiling::StampedOperation& one : stamped.operations) {
     if (one.kept_every <= 1) continue;
     add(fmt::format("{}: tiles of 1 in {} SMs only",
-                    stamped_name(effective.step, one.stage, one.writes), one.kept_every));
+                    engine::operation_or_stage(effective.step, one.stage, one.writes),
+                    one.kept_every));
   }
   if (!stamped.empty() && launches == 0) {
     add("zoom in on a launch: none in view is wide enough");
   }
   for (const profiling::UnusedStamps& one : stamped.unused) {
     add(fmt::format("no stamps shown for {}: {}",
-                    stamped_name(effective.step, one.stage, one.writes), one.reason));
+                    engine::operation_or_stage(effective.step, one.stage, one.writes), one.reason));
   }
   return text;
 }

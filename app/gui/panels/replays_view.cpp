@@ -294,10 +294,7 @@ void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
     return;
   }
   if (!model_.ready()) {
-    draw_empty(context, size, "Preparing the recording",
-               fmt::format("Sorting {} records by node and replay.",
-                           plot::count_text(context.view.run->activity.records.size())),
-               "", nullptr);
+    draw_sorting(context, size, " by node and replay");
     return;
   }
   const Theme& theme = context.theme;

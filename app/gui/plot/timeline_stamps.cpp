@@ -192,10 +192,9 @@ void show_stamped(const PanelContext& context, const profiling::Activity& activi
   if (operation.kept_every > 1) {
     lines.push_back({"tiles of", fmt::format("1 in {} SMs", operation.kept_every)});
   }
-  const std::string name = engine::operation_name(step, record.stage, record.writes);
   read_out(context,
            fmt::format("{}: not measured in this launch",
-                       name.empty() ? std::string(engine::stage_name(record.stage)) : name),
+                       engine::operation_or_stage(step, record.stage, record.writes)),
            lines);
 }
 

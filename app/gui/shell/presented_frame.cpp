@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "app/gui/plot/heatmap_plot.h"
+#include "engine/model/word_hash.h"
 
 namespace app {
 namespace {
@@ -17,24 +18,20 @@ class Hash {
     for (; bytes >= 8; at += 8, bytes -= 8) {
       std::uint64_t word = 0;
       std::memcpy(&word, at, sizeof word);
-      mix(word);
+      hash_ = engine::with_word(hash_, word);
     }
     std::uint64_t rest = bytes;
     std::memcpy(&rest, at, bytes);
-    mix(rest ^ std::uint64_t{bytes} << 56);
+    hash_ = engine::with_word(hash_, rest ^ std::uint64_t{bytes} << 56);
   }
   template <class T>
   void add(const T& value) {
     add(&value, sizeof value);
   }
-  std::uint64_t value() const { return state_; }
+  std::uint64_t value() const { return hash_; }
 
  private:
-  void mix(std::uint64_t word) {
-    state_ = (state_ ^ word) * 0xD6E8FEB86659FD93;
-    state_ ^= state_ >> 32;
-  }
-  std::uint64_t state_ = 0x9E3779B97F4A7C15;
+  std::uint64_t hash_ = engine::kWordHashSeed;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "engine/model/word_hash.h"
 #include "profiling/attach/preload/graph_api.h"
 #include "profiling/attach/preload/kernel_arguments.h"
 #include "profiling/attach/preload/spool_file.h"
@@ -104,11 +105,8 @@ void ask_for_layout(Kernel& kernel, CUfunction function) {
 }
 
 std::uint64_t hash_of(const std::byte* bytes, std::size_t count, const LaunchShape& shape) {
-  std::uint64_t hash = 0x9E3779B97F4A7C15;
-  const auto add = [&](std::uint64_t word) {
-    hash = (hash ^ word) * 0xD6E8FEB86659FD93;
-    hash ^= hash >> 32;
-  };
+  std::uint64_t hash = engine::kWordHashSeed;
+  const auto add = [&](std::uint64_t word) { hash = engine::with_word(hash, word); };
   for (std::size_t at = 0; at < count; at += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes + at, count - at < 8 ? count - at : 8);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "engine/model/word_hash.h"
 #include "profiling/attach/preload/driver_names.h"
 #include "profiling/attach/preload/spin_lock.h"
 #include "profiling/attach/preload/spool_file.h"
@@ -39,13 +40,12 @@ constinit SpinLock g_lock;
 constinit std::atomic<bool> g_any{false};
 
 Key key_of(const void* map) {
-  std::uint64_t first = 0x9E3779B97F4A7C15;
+  std::uint64_t first = engine::kWordHashSeed;
   std::uint64_t second = 0xC2B2AE3D27D4EB4F;
   for (std::size_t at = 0; at < kMapBytes; at += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(map) + at, sizeof word);
-    first = (first ^ word) * 0xD6E8FEB86659FD93;
-    first ^= first >> 32;
+    first = engine::with_word(first, word);
     second = (second + word) * 0xFF51AFD7ED558CCD;
     second ^= second >> 29;
   }

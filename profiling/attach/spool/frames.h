@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/model/word_hash.h"
+
 namespace profiling::spool {
 
 inline constexpr std::uint64_t kFileMagic = 0x314C4F4F50535358;  // "XSSPOOL1"
@@ -123,14 +125,13 @@ struct FrameHeader {
 /// Of everything behind the header, and of its kind. Never 0. Catches torn and overwritten frames;
 /// no protection against intent.
 inline std::uint64_t check_of(Kind kind, const std::byte* payload, std::size_t bytes) {
-  std::uint64_t state = 0x9E3779B97F4A7C15 ^ static_cast<std::uint64_t>(kind);
+  std::uint64_t hash = engine::kWordHashSeed ^ static_cast<std::uint64_t>(kind);
   for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
     std::uint64_t word = 0;
     __builtin_memcpy(&word, payload + at, 8);
-    state = (state ^ word) * 0xD6E8FEB86659FD93;
-    state ^= state >> 32;
+    hash = engine::with_word(hash, word);
   }
-  return state | 1;
+  return hash | 1;
 }
 
 // ---- Payloads. `..._bytes` of text follow the structure, without a terminating zero, in the order

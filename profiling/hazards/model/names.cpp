@@ -25,6 +25,10 @@ std::string size_text(std::uint64_t bytes) {
                      mebi ? "MiB" : "KiB");
 }
 
+std::string allocation_name(const engine::Allocation& memory) {
+  return memory.owner.empty() ? fmt::format("allocation {}", memory.id) : memory.owner;
+}
+
 std::string step_title(const engine::RunRequest& request) {
   return fmt::format("{}, {}, {}, n {}, k {}, {}",
                      engine::is_expert_layer(request) ? "expert layer" : "grouped linear step",

@@ -17,6 +17,9 @@ using engine::name_of;  // for every enumeration with enum_names
 /// "32 MiB", "4 KiB", "100 bytes"; "12.3 KiB" where it is neither whole nor short.
 std::string size_text(std::uint64_t bytes);
 
+/// Its owner; "allocation 12" if it has none.
+std::string allocation_name(const engine::Allocation& memory);
+
 /// The subject of a visit to a step: "grouped linear step, 8 experts, 1 024 rows, n 512, k 512, 1
 /// layer".
 std::string step_title(const engine::RunRequest& request);

@@ -85,6 +85,9 @@ TEST(OperationWords, NameTheWorkOfALinearStep) {
 TEST(OperationWords, AreEmptyForWorkOfNoOperation) {
   EXPECT_EQ(operation_name(StepKind::Linear, Stage::Fprop, WrittenValue::Unknown), "");
   EXPECT_EQ(operation_name(StepKind::Linear, Stage::Check, written(StepTensor::Y)), "");
+  EXPECT_EQ(operation_or_stage(StepKind::Linear, Stage::Fprop, WrittenValue::Unknown), "fprop");
+  EXPECT_EQ(operation_or_stage(StepKind::ExpertLayer, Stage::Fprop, written(StepTensor::Y)),
+            "fprop down");
   // Of a damaged record.
   EXPECT_EQ(operation_name(StepKind::Linear, Stage::Fprop, static_cast<WrittenValue>(255)), "");
 }
