@@ -34,6 +34,10 @@ std::string_view name_of_call(profiling::spool::WaitCall call) {
       return "cudaDeviceSynchronize";
     case Call::CommunicatorEnd:
       return "a call of NCCL that ends a communicator";
+    case Call::BeforeComparedLaunch:
+      return "cudaGraphLaunch, which waits for earlier work on its stream to compare memory,";
+    case Call::AfterComparedLaunch:
+      return "cudaGraphLaunch, which waits for the end of its replay to compare memory,";
     case Call::GraphLaunch:
       break;
   }
@@ -41,8 +45,9 @@ std::string_view name_of_call(profiling::spool::WaitCall call) {
 }
 
 bool names_stream(const profiling::OpenWait& wait) {
-  return wait.call == profiling::spool::WaitCall::StreamSynchronize ||
-         wait.call == profiling::spool::WaitCall::GraphLaunch;
+  using Call = profiling::spool::WaitCall;
+  return wait.call == Call::StreamSynchronize || wait.call == Call::GraphLaunch ||
+         wait.call == Call::BeforeComparedLaunch || wait.call == Call::AfterComparedLaunch;
 }
 
 using Replays = std::vector<profiling::ObservedReplay>;
@@ -164,11 +169,13 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
     }
     const std::string_view where =
         names_stream(wait) ? "on the stream that is waited for" : "by the process";
+    // It was counted before it began to wait.
+    const bool waits_to_begin = wait.call == profiling::spool::WaitCall::BeforeComparedLaunch;
     // Launches that are queued behind the one under way have been counted too.
     stall.evidence =
         replay == nullptr
-            ? fmt::format("The last launch {} is launch {} of {}. ", where, launched->launches,
-                          name)
+            ? fmt::format("The last launch {} is launch {} of {}{}. ", where, launched->launches,
+                          name, waits_to_begin ? ", which has not begun" : "")
             : fmt::format("A replay of {} stands still; the graph was launched {} {}. ", name,
                           engine::counted(launched->launches, "time"), where);
     stall.evidence += marker_words(process, replays, launched->graph);

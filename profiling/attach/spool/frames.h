@@ -44,8 +44,11 @@ enum class WaitCall : std::uint32_t {
   EventSynchronize,
   ContextSynchronize,
   GraphLaunch,
-  CommunicatorEnd  // of whichever kind: it may wait until graphs are gone
+  CommunicatorEnd,       // of whichever kind: it may wait until graphs are gone
+  BeforeComparedLaunch,  // GraphLaunch that waits until its stream is idle, to compare memory
+  AfterComparedLaunch    // and for the end of its replay
 };
+inline constexpr WaitCall kLastWaitCall = WaitCall::AfterComparedLaunch;
 
 /// A call of one thread that has not returned.
 struct Wait {

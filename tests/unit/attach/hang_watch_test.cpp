@@ -67,6 +67,29 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
   EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("call of NCCL that ends a communicator"));
 }
 
+TEST(HangWatch, ALaunchThatWaitsToCompareMemoryIsSaidToDoSo) {
+  using Call = profiling::spool::WaitCall;
+  profiling::SpoolState state = waiting(100);
+  state.graphs = {{.exec = 1, .graph = 1, .launches = 5, .last_launch = 50, .last_stream = 7},
+                  {.exec = 2, .graph = 2, .launches = 9, .last_launch = 90, .last_stream = 8}};
+  const auto stall = [&](Call call) {
+    state.waits[0].call = call;
+    return hang_record({}, state, {}, state.waits[0], 130 * kSecond, 10, {}).outcome.stall.at(0);
+  };
+  profiling::Stall found = stall(Call::GraphLaunch);
+  EXPECT_EQ(found.kind, profiling::StallKind::HostBlocked);
+  EXPECT_THAT(found.evidence, HasSubstr("has been in cudaGraphLaunch for 30.0 s. "));
+  found = stall(Call::BeforeComparedLaunch);
+  // The host is not blocked by the driver: it waits for the device.
+  EXPECT_EQ(found.kind, profiling::StallKind::Unknown);
+  EXPECT_THAT(found.evidence, HasSubstr("is launch 5 of graph 1, which has not begun. "));
+  EXPECT_THAT(found.evidence, HasSubstr("in cudaGraphLaunch, which waits for earlier work on its "
+                                        "stream to compare memory, for 30.0 s. "));
+  found = stall(Call::AfterComparedLaunch);
+  EXPECT_THAT(found.evidence, HasSubstr("is launch 5 of graph 1. "));
+  EXPECT_THAT(found.evidence, HasSubstr("waits for the end of its replay to compare memory, for"));
+}
+
 TEST(HangWatch, WithoutAGraphItIsALaunchThatHangs) {
   const profiling::SpoolState state = waiting(1);
   const profiling::ExperimentRecord record =
