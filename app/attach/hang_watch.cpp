@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/attach/recent_words.h"
 #include "app/doctor/core_dump.h"
 #include "app/doctor/report_words.h"
 #include "engine/model/counted.h"
@@ -138,7 +139,7 @@ std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& sta
 
 profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& process,
                                         const profiling::SpoolState& state,
-                                        const std::vector<profiling::GraphSnapshot>& graphs,
+                                        const profiling::Snapshot& snapshot,
                                         const profiling::OpenWait& wait, std::uint64_t now,
                                         double deadline_seconds, const HangingDevice& device) {
   profiling::ExperimentRecord record;
@@ -155,15 +156,16 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
   const profiling::GraphLaunches* launched = suspect(state, wait, replays);
   if (launched != nullptr) {
     const std::string name = profiling::graph_name(launched->graph);
-    const auto graph = std::ranges::find(graphs, name, &profiling::GraphSnapshot::name);
-    stall.graph = graph == graphs.end() ? 0 : static_cast<int>(graph - graphs.begin());
+    const int graph = graph_in(snapshot, launched->graph);
+    stall.graph = std::max(graph, 0);
     const profiling::ObservedReplay* replay = replay_of(replays, launched->graph);
     // Without markers nothing says that this graph runs, and not an earlier launch.
     if (replay != nullptr)
       stall.replay =
           static_cast<int>(std::min<std::uint64_t>(launched->launches, profiling::kMaxReplays));
     record.experiment.graph = replay != nullptr;
-    if (replay != nullptr && graph != graphs.end() && replay->nodes.size() == graph->nodes.size()) {
+    if (replay != nullptr && graph >= 0 &&
+        replay->nodes.size() == snapshot.graphs[static_cast<std::size_t>(graph)].nodes.size()) {
       stall.nodes = replay->nodes;
       stall.last_finished = replay->last_finished;
     }
@@ -184,6 +186,8 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
     stall.evidence = names_stream(wait) ? "No graph was launched on the stream that is waited for. "
                                         : "No graph was launched. ";
   }
+  stall.evidence +=
+      recent_words(process, snapshot, launched == nullptr ? 0 : launched->graph, wait.since);
   record.experiment.replays = std::min(stall.replay, profiling::kMaxExperimentReplays);
   record.experiment.markers = !stall.nodes.empty();
   for (const profiling::OpenWait& one : state.waits) {

@@ -45,11 +45,11 @@ std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& sta
                                                 std::uint64_t now, const HangOptions& options);
 
 /// What is known about it: the graph that was last launched on the stream (for calls without a
-/// stream, last of all), which threads wait in which calls, and what was asked about the device.
-/// `graphs`: of the process's snapshot, in its order.
+/// stream, last of all), what was done last to its memory and to graphs, which threads wait in
+/// which calls, and what was asked about the device. `snapshot`: of the process.
 profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& process,
                                         const profiling::SpoolState& state,
-                                        const std::vector<profiling::GraphSnapshot>& graphs,
+                                        const profiling::Snapshot& snapshot,
                                         const profiling::OpenWait& wait, std::uint64_t now,
                                         double deadline_seconds, const HangingDevice& device);
 

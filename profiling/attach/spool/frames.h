@@ -109,6 +109,7 @@ enum class Kind : std::uint16_t {
   GraphMarked,
   MarkerState,
   TensorMap,
+  NodeCall,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -422,6 +423,16 @@ struct NodeChanged {
   static constexpr Kind kKind = Kind::NodeChanged;
   std::uint64_t exec;
   Node node;
+};
+
+/// A call that changed an executable graph's node, and has no NodeChanged: what the node got is not
+/// recorded.
+struct NodeCall {
+  static constexpr Kind kKind = Kind::NodeCall;
+  std::uint64_t exec;
+  std::uint64_t node;        // CUgraphNode
+  std::uint32_t call_bytes;  // the runtime's name, "cudaGraphNodeSetEnabled (off)"
+  std::uint32_t unused;
 };
 
 struct GraphDestroyed {
