@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "app/doctor/core_dump.h"
 #include "app/doctor/report_words.h"
 #include "engine/model/counted.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
@@ -17,6 +19,8 @@ constexpr double kFactor = 20;
 constexpr double kLeastSeconds = 10;
 constexpr double kMostSeconds =
     60;  // ranks wait for each other while one of them saves a checkpoint
+
+constexpr std::size_t kShownDeadline = 40;  // bytes of what was typed
 
 double seconds(std::uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
@@ -122,6 +126,19 @@ engine::Result<std::vector<std::string>> attach_core_dumps(const std::string& fo
 
 std::string core_dump_name(const std::string& folder, std::uint32_t process) {
   return fmt::format("{}/{}", folder, process);
+}
+
+engine::Result<double> typed_hang_deadline(std::string_view text) {
+  constexpr double kLeast = 0.1;  // hangs are looked for ten times a second
+  constexpr double kMost = 86'400;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= kLeast && value <= kMost)
+    return value;
+  return engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("'{}' is no deadline of a hang: give {} to {} seconds, or none for {}",
+                  engine::shown_text(text, kShownDeadline), kLeast, kMost, kUsualHangDeadline)};
 }
 
 double hang_deadline(const profiling::SpoolState& state, const HangOptions& options) {

@@ -370,6 +370,14 @@ class Attach(AttachCase):
                                            r"wait; cudaGraphExecKernelNodeSetParams, \d.* before the wait; "
                                            r"cudaGraphExecUpdate, \d")
 
+    def test_a_deadline_that_is_none_is_refused(self):
+        for text in ["0", "-1", "soon", "1e9", "nan", "5 s"]:
+            with self.subTest(text=text):
+                done = subprocess.run([PROGRAM, "attach", f"--hang-after={text}", "--", "true"], capture_output=True,
+                                      text=True, timeout=60)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(f"'{text}' is no deadline of a hang: give 0.1 to 86400 seconds, or none for 20 times", done.stderr)
+
     def test_a_second_interrupt_ends_a_program_that_ignores_the_first(self):
         shell = ["sh", "-c", "trap '' INT; exec " + shlex.join(command("hangs"))]
         started = subprocess.Popen([PROGRAM, "attach", "--folder", self.folder.name, "--hang-after", "1", "--", *shell],

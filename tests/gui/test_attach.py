@@ -140,6 +140,17 @@ def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, 
     shown(window, "attach.state", "holds no record of an attached program")
 
 
+def test_a_deadline_that_is_none_is_refused_with_its_limits(open_window):
+    window = open_dialog(open_window)
+    fill(window, "attach.command", "true")
+    fill(window, "attach.hang_after", "0")
+    shown(window, "attach.refusal", "'0' is no deadline of a hang: give 0.1 to 86400 seconds, or none for 20 times the longest")
+    assert not window.control("attach.start")["enabled"]
+    assert window.control("attach.start")["reason"] == value(window.map(), "attach.refusal")
+    fill(window, "attach.hang_after", ".5")
+    window.wait("no refusal", lambda m: not any(c["id"] == "attach.refusal" for c in m["controls"]))
+
+
 def built_subjects():
     subjects = os.environ.get("ATTACHED_SUBJECTS")
     if not subjects:
