@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <string_view>
 
+#include "app/attach/recent_words.h"
 #include "app/doctor/core_dump.h"
 #include "app/doctor/report_words.h"
 #include "engine/model/counted.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
@@ -16,6 +19,8 @@ constexpr double kFactor = 20;
 constexpr double kLeastSeconds = 10;
 constexpr double kMostSeconds =
     60;  // ranks wait for each other while one of them saves a checkpoint
+
+constexpr std::size_t kShownDeadline = 40;  // bytes of what was typed
 
 double seconds(std::uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
@@ -34,6 +39,10 @@ std::string_view name_of_call(profiling::spool::WaitCall call) {
       return "cudaDeviceSynchronize";
     case Call::CommunicatorEnd:
       return "a call of NCCL that ends a communicator";
+    case Call::BeforeComparedLaunch:
+      return "cudaGraphLaunch, which waits for earlier work on its stream to compare memory,";
+    case Call::AfterComparedLaunch:
+      return "cudaGraphLaunch, which waits for the end of its replay to compare memory,";
     case Call::GraphLaunch:
       break;
   }
@@ -41,8 +50,9 @@ std::string_view name_of_call(profiling::spool::WaitCall call) {
 }
 
 bool names_stream(const profiling::OpenWait& wait) {
-  return wait.call == profiling::spool::WaitCall::StreamSynchronize ||
-         wait.call == profiling::spool::WaitCall::GraphLaunch;
+  using Call = profiling::spool::WaitCall;
+  return wait.call == Call::StreamSynchronize || wait.call == Call::GraphLaunch ||
+         wait.call == Call::BeforeComparedLaunch || wait.call == Call::AfterComparedLaunch;
 }
 
 using Replays = std::vector<profiling::ObservedReplay>;
@@ -118,6 +128,19 @@ std::string core_dump_name(const std::string& folder, std::uint32_t process) {
   return fmt::format("{}/{}", folder, process);
 }
 
+engine::Result<double> typed_hang_deadline(std::string_view text) {
+  constexpr double kLeast = 0.1;  // hangs are looked for ten times a second
+  constexpr double kMost = 86'400;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= kLeast && value <= kMost)
+    return value;
+  return engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("'{}' is no deadline of a hang: give {} to {} seconds, or none for {}",
+                  engine::shown_text(text, kShownDeadline), kLeast, kMost, kUsualHangDeadline)};
+}
+
 double hang_deadline(const profiling::SpoolState& state, const HangOptions& options) {
   if (options.after_seconds > 0) return options.after_seconds;
   return std::clamp(kFactor * seconds(state.longest_wait), kLeastSeconds, kMostSeconds);
@@ -133,7 +156,7 @@ std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& sta
 
 profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& process,
                                         const profiling::SpoolState& state,
-                                        const std::vector<profiling::GraphSnapshot>& graphs,
+                                        const profiling::Snapshot& snapshot,
                                         const profiling::OpenWait& wait, std::uint64_t now,
                                         double deadline_seconds, const HangingDevice& device) {
   profiling::ExperimentRecord record;
@@ -150,25 +173,28 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
   const profiling::GraphLaunches* launched = suspect(state, wait, replays);
   if (launched != nullptr) {
     const std::string name = profiling::graph_name(launched->graph);
-    const auto graph = std::ranges::find(graphs, name, &profiling::GraphSnapshot::name);
-    stall.graph = graph == graphs.end() ? 0 : static_cast<int>(graph - graphs.begin());
+    const int graph = graph_in(snapshot, launched->graph);
+    stall.graph = std::max(graph, 0);
     const profiling::ObservedReplay* replay = replay_of(replays, launched->graph);
     // Without markers nothing says that this graph runs, and not an earlier launch.
     if (replay != nullptr)
       stall.replay =
           static_cast<int>(std::min<std::uint64_t>(launched->launches, profiling::kMaxReplays));
     record.experiment.graph = replay != nullptr;
-    if (replay != nullptr && graph != graphs.end() && replay->nodes.size() == graph->nodes.size()) {
+    if (replay != nullptr && graph >= 0 &&
+        replay->nodes.size() == snapshot.graphs[static_cast<std::size_t>(graph)].nodes.size()) {
       stall.nodes = replay->nodes;
       stall.last_finished = replay->last_finished;
     }
     const std::string_view where =
         names_stream(wait) ? "on the stream that is waited for" : "by the process";
+    // It was counted before it began to wait.
+    const bool waits_to_begin = wait.call == profiling::spool::WaitCall::BeforeComparedLaunch;
     // Launches that are queued behind the one under way have been counted too.
     stall.evidence =
         replay == nullptr
-            ? fmt::format("The last launch {} is launch {} of {}. ", where, launched->launches,
-                          name)
+            ? fmt::format("The last launch {} is launch {} of {}{}. ", where, launched->launches,
+                          name, waits_to_begin ? ", which has not begun" : "")
             : fmt::format("A replay of {} stands still; the graph was launched {} {}. ", name,
                           engine::counted(launched->launches, "time"), where);
     stall.evidence += marker_words(process, replays, launched->graph);
@@ -177,6 +203,8 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
     stall.evidence = names_stream(wait) ? "No graph was launched on the stream that is waited for. "
                                         : "No graph was launched. ";
   }
+  stall.evidence +=
+      recent_words(process, snapshot, launched == nullptr ? 0 : launched->graph, wait.since);
   record.experiment.replays = std::min(stall.replay, profiling::kMaxExperimentReplays);
   record.experiment.markers = !stall.nodes.empty();
   for (const profiling::OpenWait& one : state.waits) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/model/error.h"
@@ -16,8 +17,16 @@
 
 namespace app {
 
+inline constexpr const char* kHangDeadlineMeaning =
+    "A thread that waits for the device for this long hangs";
+/// The deadline of a wait for which nobody gave one.
+inline constexpr const char* kUsualHangDeadline = "20 times the longest wait so far, 10 s to 60 s";
+
+/// A deadline in seconds, as it is typed. The error says what to type instead.
+engine::Result<double> typed_hang_deadline(std::string_view text);
+
 struct HangOptions {
-  double after_seconds = 0;  // deadline of a wait; 0 = from the waits that have returned
+  double after_seconds = 0;  // deadline of a wait; 0 = kUsualHangDeadline
   /// Take a core dump of the device: the processes were started with attach_core_dumps().
   bool core_dump = false;
   std::function<bool()> give_up{};  // the dump, which takes seconds
@@ -36,7 +45,7 @@ struct HangingDevice {
   profiling::CorePlace place{};
 };
 
-/// 20 times the longest wait that has returned, at least 10 s and at most 60 s; the option wins.
+/// kUsualHangDeadline of the waits that have returned; the option wins.
 double hang_deadline(const profiling::SpoolState& state, const HangOptions& options);
 
 /// The wait that has been under way for the longest, if that is past the deadline. `now`:
@@ -45,11 +54,11 @@ std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& sta
                                                 std::uint64_t now, const HangOptions& options);
 
 /// What is known about it: the graph that was last launched on the stream (for calls without a
-/// stream, last of all), which threads wait in which calls, and what was asked about the device.
-/// `graphs`: of the process's snapshot, in its order.
+/// stream, last of all), what was done last to its memory and to graphs, which threads wait in
+/// which calls, and what was asked about the device. `snapshot`: of the process.
 profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& process,
                                         const profiling::SpoolState& state,
-                                        const std::vector<profiling::GraphSnapshot>& graphs,
+                                        const profiling::Snapshot& snapshot,
                                         const profiling::OpenWait& wait, std::uint64_t now,
                                         double deadline_seconds, const HangingDevice& device);
 

@@ -97,8 +97,8 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
       ++spool.revision;
     }
     if (wait) {
-      spool.hang_record = hang_record(spool.process, state, spool.process.snapshot().graphs, *wait,
-                                      now, hang_deadline(state, options), spool.device);
+      spool.hang_record = hang_record(spool.process, state, spool.process.snapshot(), *wait, now,
+                                      hang_deadline(state, options), spool.device);
     }
     spool.hang = wait;
     any = any || wait.has_value();
@@ -122,8 +122,8 @@ void SpoolFolder::recall_hangs() {
     const auto wait = std::ranges::find(state.waits, since, &profiling::OpenWait::since);
     if (wait == state.waits.end() || now < since) continue;
     spool.hang = *wait;
-    spool.hang_record = hang_record(spool.process, state, spool.process.snapshot().graphs, *wait,
-                                    now, deadline, {});
+    spool.hang_record =
+        hang_record(spool.process, state, spool.process.snapshot(), *wait, now, deadline, {});
     ++spool.revision;
   }
 }

@@ -364,11 +364,14 @@ void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std
       ->check(existing_folder());
   command
       .add_option("--hang-after", options->hang.after_seconds,
-                  "A thread that waits for the device for this long hangs (default: 20 times the "
-                  "longest wait so far, "
-                  "10 s to 60 s)")
+                  fmt::format("{} (default: {})", kHangDeadlineMeaning, kUsualHangDeadline))
       ->option_text("SECONDS")
-      ->check(at_least(0));
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            const engine::Result<double> typed = typed_hang_deadline(text);
+            return typed.ok() ? std::string() : typed.error().message;
+          },
+          ""));
   command.add_flag(
       "--core-dump", options->hang.core_dump,
       "When the program hangs, have the driver write a core dump of the device, without "

@@ -126,7 +126,7 @@ struct AttachController::Watch {
   engine::Result<std::unique_ptr<RunningProgram>> started(AttachOptions options,
                                                           const RemotePlace& place);
   engine::Status follow(const AttachOptions& options, const RemotePlace& place,
-                        const ReportFacts& facts, bool core_dump,
+                        const ReportFacts& facts, HangOptions hang,
                         const std::function<void()>& wake);
   engine::Status read(const std::string& folder, const ReportFacts& facts);
 };
@@ -206,7 +206,9 @@ engine::Result<std::unique_ptr<RunningProgram>> AttachController::Watch::started
 
 engine::Status AttachController::Watch::follow(const AttachOptions& options,
                                                const RemotePlace& place, const ReportFacts& facts,
-                                               bool core_dump, const std::function<void()>& wake) {
+                                               HangOptions hang,
+                                               const std::function<void()>& wake) {
+  hang.give_up = [this] { return asked(&Watch::leave) || asked(&Watch::stop_watching); };
   {
     ENGINE_ASSIGN(std::unique_ptr<RunningProgram> runs, started(options, place));
     const std::lock_guard lock(mutex);
@@ -236,10 +238,7 @@ engine::Status AttachController::Watch::follow(const AttachOptions& options,
     }
     ENGINE_TRY(spools.follow(false));
     // Its report says so.
-    const bool hangs =
-        spools.watch_for_hangs({.core_dump = core_dump, .give_up = [this] {
-                                  return asked(&Watch::leave) || asked(&Watch::stop_watching);
-                                }});
+    const bool hangs = spools.watch_for_hangs(hang);
     // Once for each hang: ranks that do not hang go on.
     const bool hangs_now = hangs && !std::exchange(hung, true);
     hung = hung && hangs;
@@ -328,16 +327,16 @@ engine::Status AttachController::start(const AttachOrder& order, const RemotePla
   options.markers = order.markers;
   if (here) options.library = library_.value();
   options.working_folder = order.working_folder;
+  const HangOptions hang{.after_seconds = order.hang_after, .core_dump = here && order.core_dump};
   begin(
-      [options, place, core_dump = here && order.core_dump,
-       wake = wake_](Watch& watch) mutable -> engine::Status {
+      [options, place, hang, wake = wake_](Watch& watch) mutable -> engine::Status {
         ENGINE_ASSIGN(const ReportFacts facts, shipped_facts());
         ENGINE_ASSIGN(options.folder, new_spool_folder());
         options.output_file = output_file_in(options.folder);
-        if (core_dump) {
+        if (hang.core_dump) {
           ENGINE_ASSIGN(options.environment, attach_core_dumps(options.folder));
         }
-        return watch.follow(options, place, facts, core_dump, wake);
+        return watch.follow(options, place, facts, hang, wake);
       },
       {.state = AttachStatus::State::Running,
        .command = order.command,

@@ -350,6 +350,34 @@ class Attach(AttachCase):
         self.assertIn("no progress for", err)
         self.assertIn("was killed by signal", err)
 
+    def hang_evidence(self, scenario, way):
+        self.setUp()
+        reports, _ = self.attach(command(scenario, way), "--hang-after", "1", "--end-on-hang", expect=2)
+        return reports[0]["experiments"][0]["stall"]["evidence"]
+
+    def test_a_hang_tells_what_was_done_last_to_memory_and_graphs(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                evidence = self.hang_evidence("hangs-without-its-memory", way)
+                self.assertRegex(evidence, r'Newest releases of memory of graph 1: "cudaMalloc 3" \(1 MiB\), held by '
+                                           r"memset \(node 0\), \d[\d.]* .?s before the wait\. ")
+                self.assertRegex(evidence, r'Newest allocations of memory of graph 1: ".*cudaMalloc 3" \(1 MiB\), held by')
+                self.assertIn("No updates are known. ", evidence)
+                evidence = self.hang_evidence("hangs-updated", way)
+                self.assertIn("No releases are known. ", evidence)
+                # The node of the graph that was instantiated is no node of the one that updated it.
+                self.assertRegex(evidence, r"Newest updates of graph 1: cudaGraphNodeSetEnabled \(on\), \d[\d.]* .?s before the "
+                                           r"wait; cudaGraphExecKernelNodeSetParams, \d.* before the wait; "
+                                           r"cudaGraphExecUpdate, \d")
+
+    def test_a_deadline_that_is_none_is_refused(self):
+        for text in ["0", "-1", "soon", "1e9", "nan", "5 s"]:
+            with self.subTest(text=text):
+                done = subprocess.run([PROGRAM, "attach", f"--hang-after={text}", "--", "true"], capture_output=True,
+                                      text=True, timeout=60)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(f"'{text}' is no deadline of a hang: give 0.1 to 86400 seconds, or none for 20 times", done.stderr)
+
     def test_a_second_interrupt_ends_a_program_that_ignores_the_first(self):
         shell = ["sh", "-c", "trap '' INT; exec " + shlex.join(command("hangs"))]
         started = subprocess.Popen([PROGRAM, "attach", "--folder", self.folder.name, "--hang-after", "1", "--", *shell],

@@ -352,6 +352,7 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"hangs", hangs},
     {"hangs-in-the-middle", hangs_in_the_middle},
     {"hangs-updated", hangs_updated},
+    {"hangs-without-its-memory", hangs_without_its_memory},
     {"hangs-with-memory-nodes", hangs_with_memory_nodes},
     {"hangs-updated-in-another-order", hangs_updated_in_another_order},
     {"hangs-after-a-long-replay", hangs_after_a_long_replay},

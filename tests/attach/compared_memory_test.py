@@ -95,6 +95,20 @@ class ComparedMemory(AttachCase):
         self.assertNotIn("memory compared", err)
         self.assertEqual([one for report in reports for one in report["findings"]], [])
 
+    def test_a_hang_says_that_the_launch_waits_for_the_comparison(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                reports, err = self.attach(command("hangs", way), "--compare-memory", "--hang-after", "1", "--end-on-hang",
+                                           expect=2)
+                stall = reports[0]["experiments"][0]["stall"]
+                self.assertEqual(reports[0]["snapshot"]["graphs"][stall["graph"]]["name"], "graph 2")
+                self.assertIn("in cudaGraphLaunch, which waits for the end of its replay to compare memory, for ",
+                              stall["evidence"])
+        self.setUp()
+        reports, _ = self.attach(command("hangs"), "--hang-after", "1", "--end-on-hang", expect=2)
+        self.assertNotIn("to compare memory", reports[0]["experiments"][0]["stall"]["evidence"])
+
     def test_comparisons_end_when_the_kernel_cannot_be_loaded(self):
         reports, err = self.attach(command("input-not-refreshed"), "--compare-memory", expect=0, STUB_REFUSES_PTX="218")
         self.assertIn("memory compared before and after 0 replays; replays are no longer compared: "

@@ -43,6 +43,7 @@ struct DriverCalls {
   decltype(&::cuGraphExecDestroy) destroy = nullptr;
   decltype(&::cuGraphExecUpdate) update = nullptr;
   decltype(&::cuGraphExecKernelNodeSetParams) set_kernel = nullptr;
+  decltype(&::cuGraphNodeSetEnabled) set_enabled = nullptr;
   decltype(&::cuGraphAddNode) add_node = nullptr;
   decltype(&::cuGraphAddMemsetNode) add_memset = nullptr;
   decltype(&::cuMemCreate) mem_create = nullptr;
@@ -102,6 +103,7 @@ inline DriverCalls driver_calls(const std::string&) {
           cuGraphExecDestroy,
           cuGraphExecUpdate,
           cuGraphExecKernelNodeSetParams,
+          cuGraphNodeSetEnabled,
           cuGraphAddNode,
           cuGraphAddMemsetNode,
           cuMemCreate,
@@ -175,6 +177,7 @@ inline DriverCalls driver_calls(const std::string& way) {
   find(calls.update, "cuGraphExecUpdate", "cuGraphExecUpdate_v2", 12000);
   find(calls.set_kernel, "cuGraphExecKernelNodeSetParams", "cuGraphExecKernelNodeSetParams_v2",
        12000);
+  find(calls.set_enabled, "cuGraphNodeSetEnabled", "cuGraphNodeSetEnabled", 11060);
   find(calls.add_node, "cuGraphAddNode", "cuGraphAddNode_v2", 12030);
   find(calls.add_memset, "cuGraphAddMemsetNode", "cuGraphAddMemsetNode", 10000);
   find(calls.mem_create, "cuMemCreate", "cuMemCreate", 10020);

@@ -1,5 +1,5 @@
 """Programs that are killed at random moments leave whole records: every frame but the last one of each thread is complete.
-The format is read here by other code than the product's.
+The format is read here by other code than the product's. Every second program runs with markers; all of them with MARKERS=all.
 
 Arguments: the folder with the stub and the programs, the preloaded library, how many kills.
 """
@@ -19,6 +19,8 @@ KILLS = int(sys.argv[3])
 MASK = (1 << 64) - 1
 FRAME = struct.Struct("<IIHHIQQ")  # magic, bytes, kind, unused, thread, time, check
 FRAME_MAGIC = 0x4D415246
+GRAPH_MARKED = struct.Struct("<QI")  # of the payload: graph, markers
+GRAPH_MARKED_KIND = 30
 
 
 def check_of(kind, payload):
@@ -30,14 +32,14 @@ def check_of(kind, payload):
 
 
 def faults_of(spool):
-    """Complete frames, and what is wrong with the others."""
+    """Complete frames, graphs with markers, and what is wrong with the other frames."""
     content = spool.read_bytes()
     if len(content) < 16 or not any(content[:8]):
-        return 0, []  # killed before the header was complete
+        return 0, 0, []  # killed before the header was complete
     magic, version, header_bytes = struct.unpack_from("<QII", content)
     assert (magic, version) == (0x314C4F4F50535358, 1), (magic, version)
     end = struct.unpack_from("<Q", content, 40)[0]
-    complete, faults, at = 0, [], header_bytes
+    complete, marked, faults, at = 0, 0, [], header_bytes
     while at < end:
         if at + FRAME.size > len(content):
             faults.append((at, "reserved before the file had grown", 0))
@@ -50,35 +52,45 @@ def faults_of(spool):
             faults.append((at, "incomplete" if check == 0 else "damaged", thread))
         else:
             complete += 1
+            marked += kind == GRAPH_MARKED_KIND and GRAPH_MARKED.unpack_from(content, at + FRAME.size)[1] > 0
         at += size
-    return complete, faults
+    return complete, marked, faults
 
 
 def main():
     seed = int(os.environ.get("SEED", "1"))
     dice = random.Random(seed)
-    frames = incomplete = 0
+    frames = incomplete = with_markers = marked_graphs = 0
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         environment = {**os.environ, "LD_LIBRARY_PATH": str(FOLDER), "LD_PRELOAD": str(LIBRARY),
                        "EXPERTSCOPE_ATTACH_FOLDER": str(folder)}
         for kill in range(KILLS):
-            program = subprocess.Popen([FOLDER / "attached_subject", "getproc", "endless"], env=environment,
+            markers = kill % 2 == 1 or os.environ.get("MARKERS") == "all"
+            with_markers += markers
+            program = subprocess.Popen([FOLDER / "attached_subject", "getproc", "endless"],
+                                       env={**environment, "EXPERTSCOPE_ATTACH_MARKERS": str(int(markers))},
                                        stdout=subprocess.DEVNULL)
             time.sleep(dice.uniform(0.001, 0.03))
             program.kill()
             program.wait()
             for spool in folder.iterdir():
-                complete, faults = faults_of(spool)
+                complete, marked, faults = faults_of(spool)
                 frames += complete
+                marked_graphs += marked
                 incomplete += len(faults)
-                # One thread: at most its last frame.
-                if len(faults) > 1 or any(fault[1] == "damaged" for fault in faults):
+                # Of each thread at most its last frame; the library has one of its own with markers.
+                threads = {thread for _, _, thread in faults}
+                if (len(faults) > len(threads) or len(threads) > 1 + markers or (marked and not markers) or
+                        any(fault == "damaged" for _, fault, _ in faults)):
                     sys.exit(f"kill {kill} (seed {seed}): {spool.name}: {faults[:4]}")
                 spool.unlink()
-    print(f"{KILLS} kills, {frames} complete frames, {incomplete} last ones incomplete")
+    print(f"{KILLS} kills ({with_markers} with markers, of which {marked_graphs} had marked their graph), "
+          f"{frames} complete frames, {incomplete} last ones incomplete")
     if frames == 0:
         sys.exit("nothing was recorded")
+    if with_markers > 0 and marked_graphs == 0:
+        sys.exit("no graph had markers")
 
 
 main()

@@ -35,7 +35,8 @@ inline void hangs_in_the_middle(Program& program) {
   program.launch(well);
 }
 
-/// Before it hangs, the graph is updated from another one, and one of its nodes is changed.
+/// Before it hangs, the graph is updated from another one, one of its nodes is changed, and one is
+/// switched on again.
 inline void hangs_updated(Program& program) {
   CUdeviceptr scratch = program.memory();
   CUgraph graph = spinning(program, program.memory());
@@ -46,6 +47,17 @@ inline void hangs_updated(Program& program) {
   std::size_t count = nodes.size();
   check(program.cu.get_nodes(graph, nodes.data(), &count), "cuGraphGetNodes");
   program.change_scale(exec, nodes[1], scratch, program.x);
+  check(program.cu.set_enabled(exec, nodes[3], 1), "cuGraphNodeSetEnabled");
+  program.launch(exec);
+}
+
+/// Its scratch memory goes before the launch that hangs, and other memory comes.
+inline void hangs_without_its_memory(Program& program) {
+  const CUdeviceptr scratch = program.memory();
+  CUgraph graph = spinning(program, scratch);
+  CUgraphExec exec = program.instantiated(graph);
+  check(program.cu.mem_free(scratch), "cuMemFree");
+  program.memory();
   program.launch(exec);
 }
 

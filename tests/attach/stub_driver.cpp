@@ -233,6 +233,11 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned) {
+  const bool known = std::ranges::any_of(exec->graph->nodes,
+                                         [node](const auto& one) { return one->original == node; });
+  return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 
 // ---- Look-up
 
@@ -312,6 +317,7 @@ const Symbol kSymbols[] = {
     SYMBOL("cuGraphExecDestroy", 10000, cuGraphExecDestroy),
     SYMBOL("cuGraphExecUpdate", 12000, cuGraphExecUpdate_v2),
     SYMBOL("cuGraphExecKernelNodeSetParams", 12000, cuGraphExecKernelNodeSetParams_v2),
+    SYMBOL("cuGraphNodeSetEnabled", 11060, cuGraphNodeSetEnabled),
 };
 
 }  // namespace

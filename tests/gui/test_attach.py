@@ -140,6 +140,17 @@ def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, 
     shown(window, "attach.state", "holds no record of an attached program")
 
 
+def test_a_deadline_that_is_none_is_refused_with_its_limits(open_window):
+    window = open_dialog(open_window)
+    fill(window, "attach.command", "true")
+    fill(window, "attach.hang_after", "0")
+    shown(window, "attach.refusal", "'0' is no deadline of a hang: give 0.1 to 86400 seconds, or none for 20 times the longest")
+    assert not window.control("attach.start")["enabled"]
+    assert window.control("attach.start")["reason"] == value(window.map(), "attach.refusal")
+    fill(window, "attach.hang_after", ".5")
+    window.wait("no refusal", lambda m: not any(c["id"] == "attach.refusal" for c in m["controls"]))
+
+
 def built_subjects():
     subjects = os.environ.get("ATTACHED_SUBJECTS")
     if not subjects:
@@ -204,6 +215,22 @@ def test_a_hang_shows_the_node_that_runs_where_nodes_are_marked(open_window, mon
     window.click("attach.close")
     shown(window, "doctor.stall", "spin")
     there(window, "doctor.board")
+
+
+def test_a_hang_is_reported_at_the_deadline_that_was_typed_and_has_no_cure(open_window, monkeypatch, tmp_path):
+    subjects = built_subjects()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    window = open_dialog(open_window)
+    fill(window, "attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc hangs")
+    fill(window, "attach.hang_after", "1.5")
+    window.click("attach.start")
+    shown(window, "attach.findings", "no progress for ", 60)
+    window.click("attach.end")
+    shown(window, "attach.state", "was killed by signal 15 (Terminated)")
+    window.click("attach.close")
+    shown(window, "doctor.stall", "(deadline 1.5 s)")
+    shown(window, "doctor.no_cure", "A hang without a cure: ")
+    assert "Mark nodes can show which node runs, Core dump when it hangs can" in value(window.map(), "doctor.no_cure")
 
 
 def test_the_memory_map_says_what_compared_replays_changed(open_window, tmp_path):

@@ -1,8 +1,13 @@
 #include "app/gui/doctor/cure_view.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
+#include <vector>
 
+#include "app/doctor/opened_report.h"
 #include "app/doctor/proof_records.h"
 #include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
@@ -22,6 +27,33 @@ constexpr float kCopyRoom = 64.0F;  // grid pixels, for the button after the lib
 // Places in the choice of libraries.
 constexpr int kCublasLt = 0;
 constexpr int kPyTorch = 1;
+
+/// A hang that no finding explains: what is known of it, and what would show more. Empty = there is
+/// none.
+EmptyState uncured_hang(const profiling::DoctorReport& report) {
+  const auto hung = std::ranges::find_if(
+      report.experiments,
+      [](const profiling::ExperimentRecord& record) { return !record.outcome.stall.empty(); });
+  if (hung == report.experiments.end()) return {};
+  const profiling::Stall& stall = hung->outcome.stall.front();
+  std::string words = "No rule explains it. What was seen of it is in Conclusion";
+  if (!examines_attached(report.snapshot)) return {"A hang without a cure", words + "."};
+  std::vector<std::string> more;
+  if (stall.nodes.empty()) more.emplace_back("Mark nodes can show which node runs");
+  if (stall.core_dump.empty())
+    more.emplace_back("Core dump when it hangs can show where its kernels stand");
+  if (!more.empty()) words += fmt::format(". Attach again: {}", fmt::join(more, ", "));
+  return {"A hang without a cure", words + "."};
+}
+
+EmptyState without_cure(const profiling::DoctorReport* report) {
+  if (report == nullptr) return {"Not examined", "What cures a finding is shown here."};
+  const bool none = std::ranges::all_of(report->findings, is_disproved);
+  if (EmptyState hang = uncured_hang(*report); none && !hang.title.empty()) return hang;
+  if (report->findings.empty()) return {"No finding", "There is nothing to cure."};
+  if (none) return {"Nothing to cure", "Experiments disproved what the rules suspected."};
+  return {"No finding chosen", "Click one in the list of findings."};
+}
 
 /// The search found it for this finding, or for wrong replays that no finding explains.
 std::string smallest_of(const profiling::DoctorReport& report, const profiling::Finding* finding) {
@@ -78,6 +110,8 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
   const profiling::DoctorReport* report = scene.report();
   const profiling::Finding* finding = scene.chosen_finding();
   const std::string smallest = report == nullptr ? "" : smallest_of(*report, finding);
+  const EmptyState empty =
+      finding != nullptr || !smallest.empty() ? EmptyState() : without_cure(report);
   CardSpec spec{
       .id = "doctor.cure_card",
       .title = "Cure",
@@ -86,15 +120,7 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
       .measured =
           "Text and code come from the rule. The smallest cure was found by experiment: with "
           "exactly this memory moved, replays were right.",
-      .empty = [report, finding, smallest]() -> EmptyState {
-        if (finding != nullptr || !smallest.empty()) return {};
-        if (report == nullptr) return {"Not examined", "What cures a finding is shown here."};
-        if (report->findings.empty()) return {"No finding", "There is nothing to cure."};
-        if (std::ranges::all_of(report->findings, is_disproved)) {
-          return {"Nothing to cure", "Experiments disproved what the rules suspected."};
-        }
-        return {"No finding chosen", "Click one in the list of findings."};
-      },
+      .empty = [empty] { return empty; },
       .draw =
           [this, &context, &scene, finding, smallest](const Area& room) {
             ImGui::BeginChild("##doctor.cure", room.size, false);
@@ -107,6 +133,12 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
             ImGui::EndChild();
           },
       .words = true};
+  if (!empty.title.empty()) {
+    spec.read_out = {.id = "doctor.no_cure",
+                     .label = "Why there is no cure",
+                     .value = [empty] { return empty.title + ": " + empty.sentence; },
+                     .kind = "text"};
+  }
   if (finding != nullptr) {
     spec.text = [finding, smallest] {
       const profiling::Fix fix = fix_of(finding);

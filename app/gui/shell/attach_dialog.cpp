@@ -13,6 +13,7 @@
 
 #include "app/attach/attached_program.h"
 #include "app/attach/command_words.h"
+#include "app/attach/hang_watch.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/theme/fitted_lines.h"
@@ -32,6 +33,12 @@ std::optional<int> rank_of(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
   const bool whole = error == std::errc() && end == text.data() + text.size() && rank >= 0;
   return whole ? std::optional(rank) : std::nullopt;
+}
+
+/// 0 = none is typed, or nothing that is one.
+double hang_after_of(const std::string& text) {
+  const engine::Result<double> typed = typed_hang_deadline(text);
+  return typed.ok() ? typed.value() : 0;
 }
 
 std::string state_words(const AttachStatus& status) {
@@ -154,6 +161,7 @@ AttachOrder AttachDialog::order() const {
           .working_folder = working_folder_,
           .only = only_,
           .rank = rank_of(rank_),
+          .hang_after = hang_after_of(hang_after_),
           .core_dump = core_dump_,
           .compare_memory = compare_memory_,
           .markers = markers_};
@@ -165,6 +173,10 @@ std::string AttachDialog::mistake() const {
   }
   if (!rank_.empty() && !rank_of(rank_)) {
     return fmt::format("The rank '{}' is no whole number from 0 on; empty = all", rank_);
+  }
+  if (!hang_after_.empty()) {
+    if (const auto typed = typed_hang_deadline(hang_after_); !typed.ok())
+      return typed.error().message;
   }
   return "";
 }
@@ -202,6 +214,8 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                         .hint = "all"});
   controls::input_text(context, "attach.rank", "Only rank", rank_,
                        {.tooltip = "Only the process whose RANK is this", .hint = "all"});
+  controls::input_text(context, "attach.hang_after", "Hangs after (s)", hang_after_,
+                       {.tooltip = kHangDeadlineMeaning, .hint = kUsualHangDeadline});
   controls::checkbox(context, "attach.core_dump", "Core dump when it hangs", core_dump_,
                      {.enabled = host.empty(),
                       .reason = "The dump is written and read where the window runs",

@@ -34,6 +34,7 @@ class AttachDialog {
   std::string working_folder_;
   std::string only_;
   std::string rank_;
+  std::string hang_after_;
   std::string record_;
   bool core_dump_ = false;
   bool compare_memory_ = false;

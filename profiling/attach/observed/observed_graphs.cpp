@@ -32,6 +32,18 @@ engine::MemorySpace space_of(spool::Space space) {
 }
 Extent extent(const spool::Extent& from) { return {from.x, from.y, from.z}; }
 
+/// The call that gives a node of this type (CUgraphNodeType) other parameters.
+std::string_view call_of(std::uint32_t type) {
+  switch (static_cast<NodeType>(type)) {
+    case NodeType::Memset:
+      return "cudaGraphExecMemsetNodeSetParams";
+    case NodeType::Memcpy:
+      return "cudaGraphExecMemcpyNodeSetParams";
+    default:
+      return "cudaGraphExecKernelNodeSetParams";
+  }
+}
+
 EdgeKind edge_kind(spool::EdgeType type) {
   return type == spool::EdgeType::Programmatic  ? EdgeKind::Programmatic
          : type == spool::EdgeType::LaunchOrder ? EdgeKind::LaunchOrder
@@ -117,6 +129,7 @@ void ObservedProcess::take_graph_began(const SpoolFrame& frame) {
       graph.communicators.push_back(one.handle);
     }
   }
+  if (graph.updated) note_update(graph, frame, "cudaGraphExecUpdate", 0);
   of_exec_[began.exec] = began.graph;
   graphs_seen_ = std::max(graphs_seen_, began.graph);
 }
@@ -330,7 +343,9 @@ void ObservedProcess::take_change(const SpoolFrame& frame) {
   if (!frame.read(changed)) return;
   const auto number = of_exec_.find(changed.exec);
   ObservedGraph* graph = number == of_exec_.end() ? nullptr : find(number->second);
-  if (graph == nullptr || !graph->complete) return;
+  if (graph == nullptr) return;
+  note_update(*graph, frame, call_of(changed.node.type), changed.node.node);
+  if (!graph->complete) return;
   const auto handle = std::ranges::find(graph->handles, changed.node.node);
   if (handle == graph->handles.end()) return;
   const auto index = static_cast<std::size_t>(handle - graph->handles.begin());

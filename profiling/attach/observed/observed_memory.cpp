@@ -52,11 +52,11 @@ void ObservedProcess::take_allocation(const SpoolFrame& frame) {
   // Memory that a captured call allocates is the graph's own; its nodes say so.
   if (!frame.read(made) || made.in_capture != 0 || made.address == 0) return;
   if (made.bytes > ~made.address) return;
-  allocate(live_, {.address = made.address,
-                   .bytes = made.bytes,
-                   .space = space_of(made.memory),
-                   .owner = std::string(call_of(made.memory)),
-                   .allocated_at = frame.position});
+  allocate(live_, frame,
+           {.address = made.address,
+            .bytes = made.bytes,
+            .space = space_of(made.memory),
+            .owner = std::string(call_of(made.memory))});
   // A private pool grows by calls of the thread that captures.
   if (Capture* capture = capture_of(frame.thread, Sure::ItsThread)) belongs_to(*capture);
 }
@@ -64,12 +64,12 @@ void ObservedProcess::take_allocation(const SpoolFrame& frame) {
 void ObservedProcess::take_block(const SpoolFrame& frame) {
   spool::TensorBlock made{};
   if (!frame.read(made) || made.address == 0 || made.bytes > ~made.address) return;
-  allocate(live_blocks_, {.address = made.address,
-                          .bytes = made.bytes,
-                          .space = engine::MemorySpace::Device,
-                          .role = engine::AllocationRole::Cached,
-                          .owner = "tensor",
-                          .allocated_at = frame.position});
+  allocate(live_blocks_, frame,
+           {.address = made.address,
+            .bytes = made.bytes,
+            .space = engine::MemorySpace::Device,
+            .role = engine::AllocationRole::Cached,
+            .owner = "tensor"});
   if (made.in_capture == 0) return;
   // A backward pass allocates in threads of its own.
   if (Capture* capture = capture_of(frame.thread, Sure::OrTheOnlyOne)) belongs_to(*capture);
@@ -102,26 +102,28 @@ bool ObservedProcess::kept_by_pool(const engine::Allocation& block) const {
   });
 }
 
-void ObservedProcess::allocate(Live& live, engine::Allocation block) {
-  release(live, block.address, block.allocated_at);
+void ObservedProcess::allocate(Live& live, const SpoolFrame& frame, engine::Allocation block) {
+  release(live, frame, block.address);
   if (ledger_.size() >= kMostLedger) forget_oldest();
   block.id = ledger_.empty() ? 1 : ledger_.back().id + 1;
   block.owner += fmt::format(" {}", block.id);
+  block.allocated_at = frame.position;
   live[block.address] = ledger_.size();
   ledger_.push_back(std::move(block));
+  ledger_times_.push_back({.allocated = frame.time});
 }
 
 void ObservedProcess::take_release(const SpoolFrame& frame) {
   spool::Release released{};
   if (!frame.read(released) || released.in_capture != 0) return;
   if (released.bytes == 0) {
-    release(live_, released.address, frame.position);
+    release(live_, frame, released.address);
     return;
   }
   // One call may unmap several neighbouring blocks.
   auto block = live_.lower_bound(released.address);
   while (block != live_.end() && block->first - released.address < released.bytes) {
-    ledger_[block->second].freed_at = frame.position;
+    end_of(block->second, frame);
     block = live_.erase(block);
   }
 }
@@ -129,19 +131,24 @@ void ObservedProcess::take_release(const SpoolFrame& frame) {
 void ObservedProcess::take_block_released(const SpoolFrame& frame) {
   spool::TensorBlockReleased released{};
   if (!frame.read(released)) return;
-  engine::Allocation* block = release(live_blocks_, released.address, frame.position);
+  engine::Allocation* block = release(live_blocks_, frame, released.address);
   if (block != nullptr)
     block->freed_where = python_words(frame.text_after(sizeof released, 0, released.python_bytes));
 }
 
-engine::Allocation* ObservedProcess::release(Live& live, std::uint64_t address,
-                                             std::uint64_t position) {
+engine::Allocation* ObservedProcess::release(Live& live, const SpoolFrame& frame,
+                                             std::uint64_t address) {
   const auto block = live.find(address);
   if (block == live.end()) return nullptr;
-  engine::Allocation& released = ledger_[block->second];
-  released.freed_at = position;
+  engine::Allocation& gone = end_of(block->second, frame);
   live.erase(block);
-  return &released;
+  return &gone;
+}
+
+engine::Allocation& ObservedProcess::end_of(std::size_t place, const SpoolFrame& frame) {
+  ledger_times_[place].released = frame.time;
+  ledger_[place].freed_at = frame.position;
+  return ledger_[place];
 }
 
 void ObservedProcess::forget_oldest() {
@@ -149,10 +156,12 @@ void ObservedProcess::forget_oldest() {
   // now.
   const std::size_t released = ledger_.size() - live_.size() - live_blocks_.size();
   std::vector<engine::Allocation> kept;
+  std::vector<BlockTimes> kept_times;
   live_.clear();
   live_blocks_.clear();
   std::size_t to_forget = released / 2;
-  for (engine::Allocation& block : ledger_) {
+  for (std::size_t place = 0; place < ledger_.size(); ++place) {
+    engine::Allocation& block = ledger_[place];
     if (!block.live() && to_forget > 0) {
       --to_forget;
       continue;
@@ -162,7 +171,9 @@ void ObservedProcess::forget_oldest() {
           kept.size();
     }
     kept.push_back(std::move(block));
+    kept_times.push_back(ledger_times_[place]);
   }
   ledger_ = std::move(kept);
+  ledger_times_ = std::move(kept_times);
 }
 }  // namespace profiling

@@ -123,6 +123,8 @@ void ObservedProcess::take(const SpoolFrame& frame) {
       return take_graph_read(frame);
     case spool::Kind::NodeChanged:
       return take_change(frame);
+    case spool::Kind::NodeCall:
+      return take_node_call(frame);
     case spool::Kind::GraphDestroyed:
       return take_destroyed(frame);
     case spool::Kind::ModuleUnloaded:

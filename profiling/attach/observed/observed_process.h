@@ -7,10 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/model/allocation.h"
+#include "profiling/attach/observed/recent_events.h"
 #include "profiling/attach/spool/spool_reader.h"
 #include "profiling/hazards/model/experiment.h"
 #include "profiling/hazards/model/snapshot.h"
@@ -43,6 +45,12 @@ struct ObservedReplay {
   int last_finished = -1;        // the last node of the list that has ended; -1 = none
 };
 
+struct ObservedUpdate {
+  std::string call;
+  std::uint64_t node = 0;  // CUgraphNode; 0 = the whole graph
+  std::uint64_t time = 0;
+};
+
 /// One instantiated graph.
 struct ObservedGraph {
   std::uint64_t number = 0;  // counts the process's instantiations from 1
@@ -59,8 +67,9 @@ struct ObservedGraph {
   bool missed_changes = false;  // more than fit
   std::vector<int> listed;      // nodes of the top level in the order of their frames
   bool marked = false;
-  std::string unmarked{};  // why it is not, though that was asked for
-  ObservedReplay replay;   // the newest that stood still
+  std::string unmarked{};                 // why it is not, though that was asked for
+  ObservedReplay replay;                  // the newest that stood still
+  std::vector<ObservedUpdate> updates{};  // at most kMostRecent, the newest last
 };
 
 class ObservedProcess {
@@ -85,6 +94,7 @@ class ObservedProcess {
   /// Whether replays of this graph show how far they get, and why not though that was asked for.
   bool is_marked(std::uint64_t graph) const;
   std::string why_unmarked(std::uint64_t graph) const;
+  RecentEvents recent_events(std::uint64_t graph) const;
   /// Replays before and after which memory was hashed.
   std::uint64_t compared() const { return compared_; }
   /// Snapshot::not_compared.
@@ -138,6 +148,7 @@ class ObservedProcess {
   void take_edges(const SpoolFrame& frame);
   void take_graph_read(const SpoolFrame& frame);
   void take_change(const SpoolFrame& frame);
+  void take_node_call(const SpoolFrame& frame);
   void take_tensor_map(const SpoolFrame& frame);
   void take_destroyed(const SpoolFrame& frame);
   void take_unloaded(const SpoolFrame& frame);
@@ -150,10 +161,16 @@ class ObservedProcess {
   ObservedGraph* find(std::uint64_t number);
   const ObservedGraph* find(std::uint64_t number) const;
   using Live = std::map<std::uint64_t, std::size_t>;  // address -> index into ledger_
-  /// A release that was not seen comes first: the address has a new owner.
-  void allocate(Live& live, engine::Allocation block);
+  /// By this frame. A release that was not seen comes first: the address has a new owner.
+  void allocate(Live& live, const SpoolFrame& frame, engine::Allocation block);
   /// Null = none lives there.
-  engine::Allocation* release(Live& live, std::uint64_t address, std::uint64_t position);
+  engine::Allocation* release(Live& live, const SpoolFrame& frame, std::uint64_t address);
+  /// Of a place in the ledger.
+  engine::Allocation& end_of(std::size_t place, const SpoolFrame& frame);
+  /// `node`: CUgraphNode; 0 = the whole graph.
+  static void note_update(ObservedGraph& graph, const SpoolFrame& frame, std::string_view call,
+                          std::uint64_t node);
+  std::vector<RecentUpdate> recent_updates(std::uint64_t graph) const;
   /// Fills what the node's type has; `rest` holds a kernel's argument bytes.
   void fill_node(const spool::Node& from, std::span<const std::byte> rest, SnapshotNode& to,
                  std::uint64_t& module) const;
@@ -180,7 +197,13 @@ class ObservedProcess {
   std::vector<ObservedLibrary> libraries_;
   std::unordered_map<std::uint32_t, std::string> threads_;
 
+  /// Nanoseconds on CLOCK_MONOTONIC.
+  struct BlockTimes {
+    std::uint64_t allocated = 0;
+    std::uint64_t released = 0;
+  };
   std::vector<engine::Allocation> ledger_;
+  std::vector<BlockTimes> ledger_times_;  // of each of them
   Live live_;
   Live live_blocks_;  // inside of them
   std::unordered_map<std::uint64_t, Function> functions_;

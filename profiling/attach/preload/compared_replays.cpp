@@ -188,8 +188,9 @@ void compare_replays() {
   g_compares.store(true, std::memory_order_relaxed);
 }
 
-ComparedReplay::ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStream on)
-    : exec_(exec), replay_(replay), on_(on) {
+ComparedReplay::ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStream on,
+                               WaitScope& wait)
+    : exec_(exec), replay_(replay), on_(on), wait_(wait) {
   if (!g_compares.load(std::memory_order_relaxed) || !is_chosen(replay) || any_capture()) return;
   if (spool_header() == nullptr || g_comparing.test_and_set(std::memory_order_acquire)) return;
   const RelaxedCapture relaxed(graph_api());
@@ -205,8 +206,12 @@ ComparedReplay::ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStrea
   }
   compares_ = !refused && id == g_hash_context_id;
   if (!refused && !compares_) skip_other_context();
-  if (compares_) refused = wait_until_idle(on_);
-  if (compares_ && !refused) refused = hash_before(on_);
+  if (compares_) {
+    wait_.goes_on_as(spool::WaitCall::BeforeComparedLaunch);
+    refused = wait_until_idle(on_);
+    if (!refused) refused = hash_before(on_);
+    wait_.goes_on_as(spool::WaitCall::GraphLaunch);
+  }
   if (refused) {
     stop(refused);
     compares_ = false;
@@ -218,6 +223,7 @@ ComparedReplay::~ComparedReplay() {
   if (!compares_) return;
   if (!refused_) {
     const RelaxedCapture relaxed(graph_api());
+    wait_.goes_on_as(spool::WaitCall::AfterComparedLaunch);
     Refusal refused = wait_until_idle(on_);
     if (!refused) refused = hash_after(exec_, replay_, on_);
     if (refused) stop(refused);

@@ -6,16 +6,18 @@
 #include <cstdint>
 
 #include "profiling/attach/preload/memory_hash.h"
+#include "profiling/attach/preload/waits.h"
 
 namespace attach {
 
 /// From now on; before the program's first allocation.
 void compare_replays();
 
-/// Around the launch of replay number `replay`, counted from 1, of an executable graph.
+/// Around the launch of replay number `replay`, counted from 1, of an executable graph. `wait`: of
+/// that launch, which outlives this.
 class ComparedReplay {
  public:
-  ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStream on);
+  ComparedReplay(std::uint64_t exec, std::uint64_t replay, OnStream on, WaitScope& wait);
   ~ComparedReplay();
   ComparedReplay(const ComparedReplay&) = delete;
   ComparedReplay& operator=(const ComparedReplay&) = delete;
@@ -30,6 +32,7 @@ class ComparedReplay {
   std::uint64_t exec_;
   std::uint64_t replay_;
   OnStream on_;
+  WaitScope& wait_;
   bool compares_ = false;
   bool refused_ = false;
 };

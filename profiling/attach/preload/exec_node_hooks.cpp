@@ -13,6 +13,21 @@ CUresult on_node(CUgraphExec exec, CUgraphNode node, Arguments... arguments) {
   return real<Wrapper>(exec, node_in(exec, node), arguments...);
 }
 
+/// That it was changed gets a frame, by the name that the call has in the runtime.
+template <auto Wrapper, class... Arguments>
+CUresult set_on_node(const char* call, CUgraphExec exec, CUgraphNode node, Arguments... arguments) {
+  const CUresult result = on_node<Wrapper>(exec, node, arguments...);
+  if (result != CUDA_SUCCESS) return result;
+  const std::uint32_t bytes = text_bytes(call);
+  Frame<spool::NodeCall> frame(bytes);
+  if (!frame) return result;
+  frame->exec = reinterpret_cast<std::uint64_t>(exec);
+  frame->node = reinterpret_cast<std::uint64_t>(node);
+  frame->call_bytes = bytes;
+  frame.append(call, bytes);
+  return result;
+}
+
 /// Its new parameters get a frame.
 template <class Parameters>
 CUresult changed(CUresult result, CUgraphExec exec, CUgraphNode node,
@@ -41,6 +56,7 @@ CUDA_KERNEL_NODE_PARAMS newest_version(const CUDA_KERNEL_NODE_PARAMS_v1& from) {
 
 using attach::changed;
 using attach::on_node;
+using attach::set_on_node;
 
 extern "C" {
 
@@ -70,35 +86,45 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                       const CUDA_HOST_NODE_PARAMS* parameters) {
-  return on_node<&cuGraphExecHostNodeSetParams>(exec, node, parameters);
+  return set_on_node<&cuGraphExecHostNodeSetParams>("cudaGraphExecHostNodeSetParams", exec, node,
+                                                    parameters);
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  return on_node<&cuGraphExecChildGraphNodeSetParams>(exec, node, child);
+  return set_on_node<&cuGraphExecChildGraphNodeSetParams>("cudaGraphExecChildGraphNodeSetParams",
+                                                          exec, node, child);
 }
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return on_node<&cuGraphExecEventRecordNodeSetEvent>(exec, node, event);
+  return set_on_node<&cuGraphExecEventRecordNodeSetEvent>("cudaGraphExecEventRecordNodeSetEvent",
+                                                          exec, node, event);
 }
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return on_node<&cuGraphExecEventWaitNodeSetEvent>(exec, node, event);
+  return set_on_node<&cuGraphExecEventWaitNodeSetEvent>("cudaGraphExecEventWaitNodeSetEvent", exec,
+                                                        node, event);
 }
 CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(
     CUgraphExec exec, CUgraphNode node, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS* parameters) {
-  return on_node<&cuGraphExecExternalSemaphoresSignalNodeSetParams>(exec, node, parameters);
+  return set_on_node<&cuGraphExecExternalSemaphoresSignalNodeSetParams>(
+      "cudaGraphExecExternalSemaphoresSignalNodeSetParams", exec, node, parameters);
 }
 CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(
     CUgraphExec exec, CUgraphNode node, const CUDA_EXT_SEM_WAIT_NODE_PARAMS* parameters) {
-  return on_node<&cuGraphExecExternalSemaphoresWaitNodeSetParams>(exec, node, parameters);
+  return set_on_node<&cuGraphExecExternalSemaphoresWaitNodeSetParams>(
+      "cudaGraphExecExternalSemaphoresWaitNodeSetParams", exec, node, parameters);
 }
 CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
-  return on_node<&cuGraphExecBatchMemOpNodeSetParams>(exec, node, parameters);
+  return set_on_node<&cuGraphExecBatchMemOpNodeSetParams>("cudaGraphExecBatchMemOpNodeSetParams",
+                                                          exec, node, parameters);
 }
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                   CUgraphNodeParams* parameters) {
-  return on_node<&cuGraphExecNodeSetParams>(exec, node, parameters);
+  return set_on_node<&cuGraphExecNodeSetParams>("cudaGraphExecNodeSetParams", exec, node,
+                                                parameters);
 }
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
-  return on_node<&cuGraphNodeSetEnabled>(exec, node, enabled);
+  return set_on_node<&cuGraphNodeSetEnabled>(
+      enabled != 0 ? "cudaGraphNodeSetEnabled (on)" : "cudaGraphNodeSetEnabled (off)", exec, node,
+      enabled);
 }
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
   return on_node<&cuGraphNodeGetEnabled>(exec, node, enabled);

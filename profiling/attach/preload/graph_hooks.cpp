@@ -231,14 +231,15 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const std::uint64_t replay = attach::launching(exec, stream);
-  const attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
-  attach::ComparedReplay compared(number(exec), replay, {.stream = stream});
+  attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
+  attach::ComparedReplay compared(number(exec), replay, {.stream = stream}, wait);
   return compared.launched(real<&cuGraphLaunch>(exec, stream));
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
   const std::uint64_t replay = attach::launching(exec, stream);
-  const attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
-  attach::ComparedReplay compared(number(exec), replay, {.stream = stream, .per_thread = true});
+  attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
+  attach::ComparedReplay compared(number(exec), replay, {.stream = stream, .per_thread = true},
+                                  wait);
   return compared.launched(real<&cuGraphLaunch_ptsz>(exec, stream));
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {

@@ -19,6 +19,10 @@ WaitScope::WaitScope(spool::WaitCall call, CUstream stream) {
   }
 }
 
+void WaitScope::goes_on_as(spool::WaitCall call) {
+  if (wait_ != nullptr) wait_->call.store(call, std::memory_order_relaxed);
+}
+
 WaitScope::~WaitScope() {
   if (wait_ == nullptr) return;
   spool::FileHeader* header = spool_header();

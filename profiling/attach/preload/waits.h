@@ -15,6 +15,8 @@ class WaitScope {
  public:
   WaitScope(spool::WaitCall call, CUstream stream = nullptr);
   ~WaitScope();
+  /// What it waits for from now on.
+  void goes_on_as(spool::WaitCall call);
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
 

@@ -46,8 +46,11 @@ enum class WaitCall : std::uint32_t {
   EventSynchronize,
   ContextSynchronize,
   GraphLaunch,
-  CommunicatorEnd  // of whichever kind: it may wait until graphs are gone
+  CommunicatorEnd,       // of whichever kind: it may wait until graphs are gone
+  BeforeComparedLaunch,  // GraphLaunch that waits until its stream is idle, to compare memory
+  AfterComparedLaunch    // and for the end of its replay
 };
+inline constexpr WaitCall kLastWaitCall = WaitCall::AfterComparedLaunch;
 
 /// A call of one thread that has not returned.
 struct Wait {
@@ -108,6 +111,7 @@ enum class Kind : std::uint16_t {
   GraphMarked,
   MarkerState,
   TensorMap,
+  NodeCall,
 };
 
 /// `bytes` and `magic` are written when the frame is reserved, `check` last: until then the frame
@@ -420,6 +424,16 @@ struct NodeChanged {
   static constexpr Kind kKind = Kind::NodeChanged;
   std::uint64_t exec;
   Node node;
+};
+
+/// A call that changed an executable graph's node, and has no NodeChanged: what the node got is not
+/// recorded.
+struct NodeCall {
+  static constexpr Kind kKind = Kind::NodeCall;
+  std::uint64_t exec;
+  std::uint64_t node;        // CUgraphNode
+  std::uint32_t call_bytes;  // the runtime's name, "cudaGraphNodeSetEnabled (off)"
+  std::uint32_t unused;
 };
 
 struct GraphDestroyed {

@@ -107,7 +107,7 @@ engine::Status SpoolReader::read_header() {
         .call = static_cast<spool::WaitCall>(number(at + offsetof(spool::Wait, call), k32)),
         .since = number(at + offsetof(spool::Wait, since), k64),
         .stream = number(at + offsetof(spool::Wait, stream), k64)};
-    const bool known = wait.call <= spool::WaitCall::CommunicatorEnd;
+    const bool known = wait.call <= spool::kLastWaitCall;
     if (wait.thread != 0 && wait.since != 0 && known) state_.waits.push_back(wait);
   }
   return {};

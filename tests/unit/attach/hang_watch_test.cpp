@@ -45,10 +45,11 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
   state.graphs = {{.exec = 1, .graph = 1, .launches = 5, .last_launch = 50, .last_stream = 7},
                   {.exec = 2, .graph = 2, .launches = 9, .last_launch = 90, .last_stream = 8},
                   {.exec = 3, .graph = 3, .launches = 4, .last_launch = 40, .last_stream = 7}};
-  std::vector<profiling::GraphSnapshot> graphs(3);
-  for (std::size_t g = 0; g < 3; ++g) graphs[g].name = profiling::graph_name(3 - g);
+  profiling::Snapshot snapshot;
+  snapshot.graphs.resize(3);
+  for (std::size_t g = 0; g < 3; ++g) snapshot.graphs[g].name = profiling::graph_name(3 - g);
   const profiling::ObservedProcess process;
-  profiling::ExperimentRecord record = hang_record(process, state, graphs, state.waits[0],
+  profiling::ExperimentRecord record = hang_record(process, state, snapshot, state.waits[0],
                                                    130 * kSecond, 10, {.words = "NVML: busy."});
   ASSERT_EQ(record.outcome.stall.size(), 1U);
   EXPECT_EQ(record.outcome.stall[0].graph, 2);   // "graph 1"
@@ -58,13 +59,36 @@ TEST(HangWatch, TheGraphIsTheLastOneOnTheStream) {
   EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("NVML: busy."));
   // A wait for the whole device may be for any stream.
   state.waits[0].call = profiling::spool::WaitCall::ContextSynchronize;
-  record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, {});
+  record = hang_record(process, state, snapshot, state.waits[0], 130 * kSecond, 10, {});
   EXPECT_EQ(record.outcome.stall[0].graph, 1);  // "graph 2"
   // So may the end of a communicator, which waits for graphs.
   state.waits[0].call = profiling::spool::WaitCall::CommunicatorEnd;
-  record = hang_record(process, state, graphs, state.waits[0], 130 * kSecond, 10, {});
+  record = hang_record(process, state, snapshot, state.waits[0], 130 * kSecond, 10, {});
   EXPECT_EQ(record.outcome.stall[0].graph, 1);
   EXPECT_THAT(record.outcome.stall[0].evidence, HasSubstr("call of NCCL that ends a communicator"));
+}
+
+TEST(HangWatch, ALaunchThatWaitsToCompareMemoryIsSaidToDoSo) {
+  using Call = profiling::spool::WaitCall;
+  profiling::SpoolState state = waiting(100);
+  state.graphs = {{.exec = 1, .graph = 1, .launches = 5, .last_launch = 50, .last_stream = 7},
+                  {.exec = 2, .graph = 2, .launches = 9, .last_launch = 90, .last_stream = 8}};
+  const auto stall = [&](Call call) {
+    state.waits[0].call = call;
+    return hang_record({}, state, {}, state.waits[0], 130 * kSecond, 10, {}).outcome.stall.at(0);
+  };
+  profiling::Stall found = stall(Call::GraphLaunch);
+  EXPECT_EQ(found.kind, profiling::StallKind::HostBlocked);
+  EXPECT_THAT(found.evidence, HasSubstr("has been in cudaGraphLaunch for 30.0 s. "));
+  found = stall(Call::BeforeComparedLaunch);
+  // The host is not blocked by the driver: it waits for the device.
+  EXPECT_EQ(found.kind, profiling::StallKind::Unknown);
+  EXPECT_THAT(found.evidence, HasSubstr("is launch 5 of graph 1, which has not begun. "));
+  EXPECT_THAT(found.evidence, HasSubstr("in cudaGraphLaunch, which waits for earlier work on its "
+                                        "stream to compare memory, for 30.0 s. "));
+  found = stall(Call::AfterComparedLaunch);
+  EXPECT_THAT(found.evidence, HasSubstr("is launch 5 of graph 1. "));
+  EXPECT_THAT(found.evidence, HasSubstr("waits for the end of its replay to compare memory, for"));
 }
 
 TEST(HangWatch, WithoutAGraphItIsALaunchThatHangs) {

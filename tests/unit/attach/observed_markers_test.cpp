@@ -128,7 +128,8 @@ TEST_F(ObservingMarkers, AHangIsWhereAReplayStandsStill) {
              call);
   const std::uint64_t at = state(1, {true, false});
   const ObservedProcess process = observe(spool_);
-  const std::vector<GraphSnapshot> graphs = process.snapshot().graphs;
+  const Snapshot snapshot = process.snapshot();
+  const std::vector<GraphSnapshot>& graphs = snapshot.graphs;
   SpoolState counts;
   counts.graphs = {{.exec = 0xE1, .graph = 1, .launches = 5, .last_launch = 50, .last_stream = 7},
                    {.exec = 0xE2, .graph = 2, .launches = 9, .last_launch = 90, .last_stream = 7},
@@ -136,7 +137,7 @@ TEST_F(ObservingMarkers, AHangIsWhereAReplayStandsStill) {
   OpenWait wait{.thread = 1, .call = spool::WaitCall::StreamSynchronize, .since = at, .stream = 7};
   const auto stall = [&] {
     counts.waits = {wait};
-    return app::hang_record(process, counts, graphs, wait, at + 5, 1, {}).outcome.stall.at(0);
+    return app::hang_record(process, counts, snapshot, wait, at + 5, 1, {}).outcome.stall.at(0);
   };
   Stall found = stall();
   EXPECT_EQ(graphs[static_cast<std::size_t>(found.graph)].name, "graph 1");

@@ -76,7 +76,7 @@ TEST_F(SpoolReading, WaitsOfUnknownCallsAreLeftOut) {
     made.set<spool::WaitCall>(at + offsetof(spool::Wait, call), call);
     made.set<std::uint64_t>(at + offsetof(spool::Wait, since), 1);
   };
-  constexpr auto kLast = spool::WaitCall::CommunicatorEnd;
+  constexpr auto kLast = spool::kLastWaitCall;
   wait(0, kLast);
   wait(1, spool::WaitCall{static_cast<std::uint32_t>(kLast) + 1});
   made.write(path_);
