@@ -220,9 +220,9 @@ __device__ __forceinline__ RawStep<kType> activated_step(const A& activation,
 }
 
 /// Both gradients of a gated activation by the short way, and whether that was right.
-template <ActivationFunction kFunction, bool kClamped, InputType kType>
+template <ActivationFunction kFunction, bool kClamped, class A, InputType kType>
 __device__ __forceinline__ bool make_ordinary_gradients(
-    const Activation& activation, const RawStep<kType>& gate, const RawStep<kType>& up,
+    const A& activation, const RawStep<kType>& gate, const RawStep<kType>& up,
     const RawStep<kType>& dy, RawStep<kType>& of_gate, RawStep<kType>& of_up) {
   constexpr OrdinarySigmoid sigmoid_of;
   combine_steps(

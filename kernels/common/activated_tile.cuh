@@ -62,8 +62,9 @@ class PartReader {
   __device__ __forceinline__ static int first_line() {
     return static_cast<int>(threadIdx.x) / kLanesPerRow;
   }
-  __device__ __forceinline__ static int line(int segment, int pass) {
-    return segment * kSegmentRows + pass * kLinesPerPass + first_line();
+  /// From first_line().
+  __device__ __forceinline__ static int further(int segment, int pass) {
+    return segment * kSegmentRows + pass * kLinesPerPass;
   }
 
   /// The thread's step in the lines of a segment: what is read of it.
@@ -121,9 +122,11 @@ enum class Made {
 };
 
 template <InputType kType>
-__device__ __forceinline__ void write_step(RawTile<kType>& target, int line,
+__device__ __forceinline__ void write_step(RawTile<kType>& target, int segment, int pass,
                                            const RawStep<kType>& values) {
-  uint4* const at = target.row(line) + PartReader<kType>::step() * RawStep<kType>::kVectors;
+  using Reader = PartReader<kType>;
+  uint4* const at = target.row(Reader::first_line(), Reader::further(segment, pass)) +
+                    Reader::step() * RawStep<kType>::kVectors;
 #pragma unroll
   for (int i = 0; i < RawStep<kType>::kVectors; ++i) at[i] = values.vector(i);
 }
@@ -142,13 +145,12 @@ __device__ __noinline__ void make_step_again(const GroupedInput& input, const Ti
   RawStep<kType> gradient = gate;
   if constexpr (kGated) up = reader.up(place, pass);
   if constexpr (kGradient) gradient = reader.gradient(place, pass);
-  const int line = reader.line(segment, pass);
   if constexpr (kMade == Made::Gradients) {
-    write_step(of_up, line,
+    write_step(of_up, segment, pass,
                activated_step_of_any<kFunction, kGated, kClamped>(input.activation, gate, up,
                                                                   gradient, Taken::GradientOfUp));
   }
-  write_step(raw, line,
+  write_step(raw, segment, pass,
              activated_step_of_any<kFunction, kGated, kClamped>(
                  input.activation, gate, up, gradient,
                  taken(kGradient, kMade == Made::Gradient && place.of_up)));
@@ -188,19 +190,20 @@ __device__ __forceinline__ void activate_steps(const A& activation, const Groupe
     bool right[kReads];
 #pragma unroll
     for (int i = 0; i < kReads; ++i) {
-      const int line = reader.line(first + i / Reader::kSegmentPasses, i % Reader::kSegmentPasses);
+      const int segment = first + i / Reader::kSegmentPasses;
+      const int pass = i % Reader::kSegmentPasses;
       RawStep<kType> made;
       if constexpr (kMade == Made::Gradients) {
         RawStep<kType> made_of_up;
         right[i] = make_ordinary_gradients<kFunction, kClamped>(activation, gates[i], ups[i],
                                                                 gradients[i], made, made_of_up);
-        write_step(of_up, line, made_of_up);
+        write_step(of_up, segment, pass, made_of_up);
       } else {
         right[i] = make_ordinary_step<kFunction, kGated, kClamped, kGradient>(
             activation, gates[i], ups[i], gradients[i], columns_of_up[i / Reader::kSegmentPasses],
             made);
       }
-      write_step(raw, line, made);
+      write_step(raw, segment, pass, made);
     }
 #pragma unroll
     for (int i = 0; i < kReads; ++i) {
@@ -219,8 +222,20 @@ __device__ __forceinline__ void swiglu_tile(const GroupedInput& input, const Til
                                                                             raw, raw);
 }
 
-/// The same, and where gradients come in pairs the tile of up's. One copy of all activations,
-/// called.
+/// The same for its gradients, and where they come in pairs the tile of up's.
+template <InputType kType>
+__device__ __forceinline__ void swiglu_gradient_tile(const GroupedInput& input, const Tile& tile,
+                                                     RawTile<kType>& raw, RawTile<kType>& of_up) {
+  if (pairs_gradients(input)) {
+    activate_steps<kType, ActivationFunction::Silu, true, false, Made::Gradients>(Swiglu(), input,
+                                                                                  tile, raw, of_up);
+  } else {
+    activate_steps<kType, ActivationFunction::Silu, true, false, Made::Gradient>(Swiglu(), input,
+                                                                                 tile, raw, of_up);
+  }
+}
+
+/// Either, of any activation. One copy of all of them, called.
 template <InputType kType>
 __device__ __noinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
                                            RawTile<kType>& raw, RawTile<kType>& of_up) {

@@ -96,8 +96,8 @@ struct ValueAndSlope {
   float slope;
 };
 /// f(x) and f'(x); f'(0) = 0 of the rectified functions.
-template <ActivationFunction kFunction, class Sigmoid>
-KERNELS_HOST_DEVICE inline ValueAndSlope function_slope(const Activation& activation, float x,
+template <ActivationFunction kFunction, class A, class Sigmoid>
+KERNELS_HOST_DEVICE inline ValueAndSlope function_slope(const A& activation, float x,
                                                         Sigmoid sigmoid_of) {
   if constexpr (uses_sigmoid(kFunction)) {
     const float argument = sigmoid_argument<kFunction>(activation, x);
@@ -142,9 +142,9 @@ struct GatedGradients {
   float up;
 };
 /// For a gradient `dy` of y.
-template <ActivationFunction kFunction, bool kClamped, class Sigmoid>
-KERNELS_HOST_DEVICE inline GatedGradients gated_gradients(const Activation& activation, float gate,
-                                                          float up, float dy, Sigmoid sigmoid_of) {
+template <ActivationFunction kFunction, bool kClamped, class A, class Sigmoid>
+KERNELS_HOST_DEVICE inline GatedGradients gated_gradients(const A& activation, float gate, float up,
+                                                          float dy, Sigmoid sigmoid_of) {
   bool gate_beyond = false;
   bool up_beyond = false;
   if constexpr (kClamped) {
@@ -160,10 +160,9 @@ KERNELS_HOST_DEVICE inline GatedGradients gated_gradients(const Activation& acti
 }
 
 /// The gradient of x, or one of the two of a gated activation.
-template <ActivationFunction kFunction, bool kGated, bool kClamped, class Sigmoid>
-KERNELS_HOST_DEVICE inline float activation_gradient(const Activation& activation, float gate,
-                                                     float up, float dy, bool of_up,
-                                                     Sigmoid sigmoid_of) {
+template <ActivationFunction kFunction, bool kGated, bool kClamped, class A, class Sigmoid>
+KERNELS_HOST_DEVICE inline float activation_gradient(const A& activation, float gate, float up,
+                                                     float dy, bool of_up, Sigmoid sigmoid_of) {
   if constexpr (!kGated) {
     return exact_multiply(dy, function_slope<kFunction>(activation, gate, sigmoid_of).slope);
   } else {

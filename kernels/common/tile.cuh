@@ -28,11 +28,21 @@ struct RawTile {
   static constexpr int kPadding = kRowPieces<kType> / kWarps;  // pieces of a row that a warp reads
   uint4 pieces[kSide * kRowPieces<kType> + kSegments * kPadding];
 
-  __device__ __forceinline__ uint4* row(int line) {
-    return &pieces[line * kRowPieces<kType> + line / kSegmentRows * kPadding];
+  __device__ __forceinline__ uint4* row(int line) { return &pieces[first_piece(line)]; }
+  __device__ __forceinline__ const uint4* row(int line) const { return &pieces[first_piece(line)]; }
+  /// Line `line` + `further`. The lines beyond whole segments stay in one segment, so a constant
+  /// `further` is a constant distance, which an access includes. (An address for every line was
+  /// more than registers hold, see not_invariant().)
+  __device__ __forceinline__ uint4* row(int line, int further) {
+    return row(line) + first_piece(further);
   }
-  __device__ __forceinline__ const uint4* row(int line) const {
-    return &pieces[line * kRowPieces<kType> + line / kSegmentRows * kPadding];
+  __device__ __forceinline__ const uint4* row(int line, int further) const {
+    return row(line) + first_piece(further);
+  }
+
+ private:
+  __device__ __forceinline__ static constexpr int first_piece(int line) {
+    return line * kRowPieces<kType> + line / kSegmentRows * kPadding;
   }
 };
 
@@ -130,16 +140,34 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile&
   }
 }
 
+/// A step of line `line` + `further`, see RawTile::row().
 template <InputType kType>
-__device__ __forceinline__ RawStep<kType> shared_step(const RawTile<kType>& raw, int row,
-                                                      int step) {
-  const uint4* vectors = raw.row(row) + step * RawStep<kType>::kVectors;
+__device__ __forceinline__ RawStep<kType> shared_step(const RawTile<kType>& raw, int line,
+                                                      int further, int step) {
+  const uint4* vectors = raw.row(line, further) + step * RawStep<kType>::kVectors;
   return step_of_vectors<kType>([&](int i) { return vectors[i]; });
 }
 
-/// What a tile kernel is instantiated for. SwiGLU's value, the most frequent activation, has an
-/// instance of its own, in which it is not called: 0.69 of a copy's rate instead of 0.66 (H200).
-enum class TileInput { Plain, Swiglu, Activated };
+/// What a tile kernel is instantiated for. SwiGLU's value and its gradient, the most frequent ones,
+/// have instances of their own, in which they are not called: a call keeps registers on the stack.
+enum class TileInput { Plain, Swiglu, SwigluGradient, Activated };
+/// Whether it may be the gradient of an activation.
+constexpr bool takes_gradients(TileInput input) {
+  return input == TileInput::SwigluGradient || input == TileInput::Activated;
+}
+
+/// The same value, but the compiler does not know that it is the same for every tile. What follows
+/// from it is computed for each tile, and not once for all and kept: beside three blocks' tiles L1
+/// has 28 KiB, so what 864 threads keep on the stack goes to L2 and to memory. With 320 bytes each,
+/// as gradients with MXFP8 once had, the device read 1.3 times as much (H200, ncu).
+__device__ __forceinline__ int not_invariant(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+__device__ __forceinline__ std::int64_t not_invariant(std::int64_t value) {
+  asm volatile("" : "+l"(value));
+  return value;
+}
 
 /// A barrier of the consumer warps alone.
 __device__ __forceinline__ void sync_workers() {

@@ -28,12 +28,12 @@ namespace kernels::tiles {
 
 /// Three stages and two blocks per SM keep enough loads in flight behind the work (two and three
 /// were 7 % slower, tests/bench/gpu_quantize_bench). What an activation makes passes through
-/// registers into one tile: three blocks per SM hide that (two were 7 %, four 12 % slower), and a
-/// second stage holds the description of the next tile, so that a warp that is done with this one
-/// reads the next one's parts while others still work. FP32 tiles are too big for more than one.
-/// (Loading an activation's parts into stages, two blocks of three stages, gave values 0.60 and
-/// gradients 0.37 of a copy's rate; three blocks of two stages 0.43 and 0.45. Asking L2 for the
-/// next tile's parts, in the producer warp, made values 8 % and gradients 20 % slower.)
+/// registers into one tile: three blocks per SM hide that, and further stages hold the descriptions
+/// of the next tiles, so that a warp that is done with this one reads the next one's parts while
+/// others still work. FP32 tiles are too big for more than one. (Copying the parts to where the
+/// results go, for all of a tile or as soon as its last result is read, so that nobody waits for a
+/// read inside a tile, gave values 0.74 to 1.04 of this rate and gradients 0.84 to 0.96. Asking L2
+/// for the next tile's parts, in the producer warp, made values 8 % and gradients 20 % slower.)
 template <InputType kType, TileInput kInput>
 constexpr int kStagesFor = kInput != TileInput::Plain ? 2
                            : kType == InputType::Fp32 ? 1
@@ -97,7 +97,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
   const Tables tables = make_tables<Worker>(
       operand, reinterpret_cast<std::int32_t*>(dynamic_memory + sizeof(Memory)));
 
-  const bool pairs = kInput == TileInput::Activated && pairs_gradients(input);
+  const bool pairs = takes_gradients(kInput) && pairs_gradients(input);
   [[maybe_unused]] auto& raw_of_up =
       *reinterpret_cast<RawTile<kType>*>(dynamic_memory + tables_end<Worker>(input.num_groups));
   if (warp == kWarps) {
@@ -144,12 +144,15 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
     if constexpr (kInput == TileInput::Swiglu) {
       swiglu_tile<kType>(input, tile, raw);
       sync_workers();
+    } else if constexpr (kInput == TileInput::SwigluGradient) {
+      swiglu_gradient_tile<kType>(input, tile, raw, raw_of_up);
+      sync_workers();
     } else if constexpr (kInput == TileInput::Activated) {
       activate_tile<kType>(input, tile, raw, raw_of_up);
       sync_workers();
     }
     worker.work(tile, raw, works++);
-    if constexpr (kInput == TileInput::Activated) {
+    if constexpr (takes_gradients(kInput)) {
       if (pairs) worker.work(memory.of_up[stage], raw_of_up, works++);
     }
     if constexpr (Worker::kStamped) {
@@ -176,10 +179,13 @@ cudaError_t launch_tiles(const typename Worker::Parameters& parameters, LaunchSt
   if (tiles > INT32_MAX || std::max(capacity, input.capacity_rows) > INT32_MAX) {
     return cudaErrorInvalidValue;
   }
-  const int waves = operand.controls.tickets != nullptr ? 1 : 4;  // tests/bench/gpu_quantize_bench
+  // tests/bench/gpu_quantize_bench: plain tiles are better balanced in several waves; those of an
+  // activation cost more than that, and gain up to 1.04 from tables that are made once.
+  const bool one_wave =
+      operand.controls.tickets != nullptr || Worker::kTileInput != TileInput::Plain;
   const auto kernel = tile_kernel<Worker>;
   const std::size_t bytes = tables_end<Worker>(input.num_groups) +
-                            (Worker::kTileInput == TileInput::Activated && pairs_gradients(input)
+                            (takes_gradients(Worker::kTileInput) && pairs_gradients(input)
                                  ? sizeof(RawTile<Worker::kType>)
                                  : 0);
   if (const cudaError_t refused = cudaFuncSetAttribute(
@@ -187,11 +193,12 @@ cudaError_t launch_tiles(const typename Worker::Parameters& parameters, LaunchSt
       refused != cudaSuccess) {
     return refused;
   }
-  return launch_dependent(kernel,
-                          {.grid = resident_grid(kernel, tiles, 1, waves, bytes, kBlockThreads),
-                           .threads = kBlockThreads,
-                           .shared_bytes = bytes},
-                          stream, parameters);
+  return launch_dependent(
+      kernel,
+      {.grid = resident_grid(kernel, tiles, 1, one_wave ? 1 : 4, bytes, kBlockThreads),
+       .threads = kBlockThreads,
+       .shared_bytes = bytes},
+      stream, parameters);
 }
 
 /// Calls launch.template operator()<type, format, kInput, stamped>() for the launch's options.
@@ -206,6 +213,12 @@ cudaError_t dispatch_tiles(const TileOperand& operand, Fp8Format format, Launch 
     if (operand.input.is_swiglu()) {
       error = launch.template operator()<type(), target(), TileInput::Swiglu, false>();
     } else if (activated) {
+      if constexpr (type() != InputType::Fp32) {
+        if (operand.input.activation.is_swiglu()) {  // its gradient
+          error = launch.template operator()<type(), target(), TileInput::SwigluGradient, false>();
+          return;
+        }
+      }
       error = launch.template operator()<type(), target(), TileInput::Activated, false>();
     } else if constexpr (type() == InputType::Bf16) {
       error = stamped ? launch.template operator()<type(), target(), TileInput::Plain, true>()

@@ -14,7 +14,9 @@ namespace kernels::tiles {
 class InterleavedLines {
  public:
   __device__ InterleavedLines(int warp, int lane) : first_(4 * warp + lane / kLanesPerRow) {}
-  __device__ int line(int pass) const { return first_ + 2 * (pass & 1) + 32 * (pass >> 1); }
+  __device__ int line(int pass) const { return first_ + further(pass); }
+  /// From line(0).
+  __device__ static constexpr int further(int pass) { return 2 * (pass & 1) + 32 * (pass >> 1); }
 
  private:
   int first_;

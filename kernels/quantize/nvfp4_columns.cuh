@@ -28,7 +28,7 @@ class ColumnPair {
     if constexpr (kKeeps) {
 #pragma unroll
       for (int i = 0; i < kNvElements; ++i) {
-        words_[i] = reinterpret_cast<const std::uint32_t*>(raw.row(first_row + i))[column / 2];
+        words_[i] = reinterpret_cast<const std::uint32_t*>(raw.row(first_row, i))[column / 2];
       }
     }
   }
@@ -41,7 +41,7 @@ class ColumnPair {
         const float2 pair = word_values<kType>(words_[i]);
         values[i] = side == 0 ? pair.x : pair.y;
       } else {
-        values[i] = reinterpret_cast<const float*>(raw_.row(first_row_ + i))[column_ + side];
+        values[i] = reinterpret_cast<const float*>(raw_.row(first_row_, i))[column_ + side];
       }
     }
   }

@@ -119,7 +119,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
 #pragma unroll
     for (int i = 0; i < kSegmentRows; ++i) {
       kept[i] = reinterpret_cast<const std::uint32_t*>(
-          &raw.row(segment * kSegmentRows + i)[piece])[pair % kPairsPerPiece];
+          &raw.row(segment * kSegmentRows, i)[piece])[pair % kPairsPerPiece];
     }
   }
   const auto values_at = [&](int i) {
@@ -127,7 +127,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
       return word_values<kType>(kept[i]);
     } else {
       return reinterpret_cast<const float2*>(
-          &raw.row(segment * kSegmentRows + i)[piece])[pair % kPairsPerPiece];
+          &raw.row(segment * kSegmentRows, i)[piece])[pair % kPairsPerPiece];
     }
   };
 
@@ -287,7 +287,7 @@ class BlockWorker {
       RawStep<kType> values[kPasses];
 #pragma unroll
       for (int pass = 0; pass < kPasses; ++pass) {
-        values[pass] = shared_step<kType>(raw, first_line + 2 * pass, lane % kLanesPerRow);
+        values[pass] = shared_step<kType>(raw, first_line, 2 * pass, lane % kLanesPerRow);
       }
       if constexpr (kScaling == TileScaling::Block128x128) {
         float amax = 0.0F;

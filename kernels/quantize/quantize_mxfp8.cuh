@@ -69,10 +69,13 @@ class Mxfp8Worker {
         quantizes_(quantizes),
         warp_(static_cast<int>(threadIdx.x) / 32),
         lane_(static_cast<int>(threadIdx.x) & 31),
-        row_scales_(ceil_div(args_.input.columns, kMxBlock)) {}
+        columns_(args_.input.columns) {}
 
   __device__ __forceinline__ void work(const Tile& tile, const RawTile<kType>& raw,
                                        std::uint32_t turn) {
+    warp_ = not_invariant(warp_);
+    lane_ = not_invariant(lane_);
+    columns_ = not_invariant(columns_);
     const int parity = static_cast<int>(turn & 1);
     const bool rows = args_.rowwise.codes != nullptr && quantizes_;
     const bool columns = args_.columnwise.codes != nullptr && quantizes_;
@@ -80,7 +83,7 @@ class Mxfp8Worker {
     if (columns || args_.bias_partials != nullptr) quantize_columns(tile, raw, parity, columns);
     if (rows) {
       if (args_.square_blocks) sync_workers();
-      if (is_whole(tile, args_.input.columns)) {
+      if (is_whole(tile, columns_)) {
         quantize_rows<true>(tile, raw, parity);
       } else {
         quantize_rows<false>(tile, raw, parity);
@@ -101,7 +104,7 @@ class Mxfp8Worker {
   __device__ int first_line() const { return segment() * kSegmentRows + lane_ / 16 * kRows; }
 
   __device__ __forceinline__ Quad quad(const RawTile<kType>& raw, int i) const {
-    return reinterpret_cast<const Quad*>(raw.row(first_line() + i))[column() / 4];
+    return reinterpret_cast<const Quad*>(raw.row(first_line(), i))[column() / 4];
   }
   __device__ __forceinline__ static float4 widened(const Quad& quad) {
     if constexpr (kKeep) {
@@ -204,7 +207,7 @@ class Mxfp8Worker {
     }
     const std::int64_t full_column =
         std::int64_t{tile.block(segment() * kSegmentRows)} * kSide + column();
-    const bool inside = full_column < args_.input.columns;
+    const bool inside = full_column < columns_;
     const int first_row = tile.row(segment() * kSegmentRows);
     if (lane_ < 16) {
       const bool real = inside && first_row < tile.out_rows;
@@ -214,10 +217,10 @@ class Mxfp8Worker {
     const float4 scale = {mx_multiplier(bytes & 0xFF), mx_multiplier(bytes >> 8 & 0xFF),
                           mx_multiplier(bytes >> 16 & 0xFF), mx_multiplier(bytes >> 24)};
     const int row = tile.row(first_line());
-    std::uint8_t* target =
-        args_.columnwise.codes +
-        (tile.out_begin + tile.strip_in_group * kSide + row) * args_.input.columns + full_column;
-    const std::int64_t pitch = args_.input.columns;
+    std::uint8_t* target = args_.columnwise.codes +
+                           (tile.out_begin + tile.strip_in_group * kSide + row) * columns_ +
+                           full_column;
+    const std::int64_t pitch = columns_;
     const auto codes_at = [&](int i) {
       const float4 v = values_at(i);
       constexpr __nv_fp8_interpretation_t kTarget =
@@ -257,19 +260,19 @@ class Mxfp8Worker {
       if (lines >= 2) total = __fadd_rn(total, bias[kSide]);
       if (lines == 4) total = __fadd_rn(total, __fadd_rn(bias[2 * kSide], bias[3 * kSide]));
       const std::int64_t target = (std::int64_t{tile.bx} + i / kSide) * kSide + i % kSide;
-      if (tile.in_rows > 0 && target < args_.input.columns) {
-        args_.bias_partials[(std::int64_t{tile.second_sum} + tile.strip_in_group) *
-                                args_.input.columns +
+      if (tile.in_rows > 0 && target < columns_) {
+        args_.bias_partials[(std::int64_t{tile.second_sum} + tile.strip_in_group) * columns_ +
                             target] = total;
       }
     }
     sync_workers();
   }
 
+  __device__ std::int64_t scales_per_row() const { return ceil_div(columns_, kMxBlock); }
   __device__ RowScales row_scales(const Tile& tile) const {
     const std::int64_t group =
-        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(row_scales_, 4);
-    return {args_.rowwise.scales + group, row_scales_, args_.layout};
+        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(scales_per_row(), 4);
+    return {args_.rowwise.scales + group, scales_per_row(), args_.layout};
   }
 
   /// kWhole: no bounds checks needed, see is_whole().
@@ -282,7 +285,7 @@ class Mxfp8Worker {
     AmaxWord<kType> amax[kPasses];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      values[pass] = shared_step<kType>(raw, lines.line(pass), step);
+      values[pass] = shared_step<kType>(raw, lines.line(0), lines.further(pass), step);
       amax[pass] = step_amax_word(values[pass]);
     }
     std::uint32_t bytes;  // of passes 2 * (lane % 4) and the next
@@ -303,7 +306,7 @@ class Mxfp8Worker {
               mx_byte<kFormat>(word_amax<kType>(amax[1])) << 8;
     }
     store_row_scales<kWhole>(tile, lines, bytes);
-    const std::int64_t steps_per_row = args_.input.columns / kStep;
+    const std::int64_t steps_per_row = columns_ / kStep;
     const LineDistances distances(tile, steps_per_row);
     const std::int64_t first =
         (tile.out_begin + std::int64_t{tile.strip_in_group} * kSide + lines.line(0)) *
@@ -336,7 +339,7 @@ class Mxfp8Worker {
     const int x = lane_ % kLanesPerRow / 4;
     if constexpr (!kWhole) {
       const int line = lines.line(2 * segment);
-      const bool exists = std::int64_t{tile.block(line)} * 4 + x < row_scales_;
+      const bool exists = std::int64_t{tile.block(line)} * 4 + x < scales_per_row();
       if (!exists || tile.row(line) >= tile.out_rows) bytes &= 0xFF00U;
       if (!exists || tile.row(line) + 2 >= tile.out_rows) bytes &= 0x00FFU;
     }
@@ -353,7 +356,7 @@ class Mxfp8Worker {
   /// Scale bytes of four adjacent columns at row block x.
   __device__ void store_column_scales(const Tile& tile, std::int64_t first_column, std::int64_t x,
                                       std::uint32_t bytes) const {
-    const std::int64_t padded = round_up(args_.input.columns, kSide);
+    const std::int64_t padded = round_up(columns_, kSide);
     if (first_column >= padded) return;
     std::uint8_t* scales =
         args_.columnwise.scales + padded * 4 * (std::int64_t{tile.strip} - tile.strip_in_group);
@@ -371,7 +374,7 @@ class Mxfp8Worker {
 
   /// For a tile of 32 or 64 rows, zeroes the scales of the strip's other rows.
   __device__ void clear_missing_lines(const Tile& tile, bool rows, bool columns) const {
-    const std::int64_t width = args_.input.columns;
+    const std::int64_t width = columns_;
     if (rows) row_scales(tile).clear_missing_rows(tile, width);
     if (!columns) return;
     const int segments = 1 << (tile.row_bits - 5);  // present
@@ -396,7 +399,7 @@ class Mxfp8Worker {
   bool quantizes_;
   int warp_;
   int lane_;
-  std::int64_t row_scales_;
+  std::int64_t columns_;
 };
 
 }  // namespace kernels::tiles

@@ -199,7 +199,7 @@ class Nvfp4Worker {
     AmaxWord<kType> amax[kPasses];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      values[pass] = shared_step<kType>(raw, lines.line(pass), step);
+      values[pass] = shared_step<kType>(raw, lines.line(0), lines.further(pass), step);
       amax[pass] = step_amax_word(values[pass]);
     }
     const bool odd = (lane_ & 1) != 0;
@@ -262,7 +262,7 @@ class Nvfp4Worker {
         const float multiplier = multiplier_of((pass & 2) != 0 ? high : low, pass);
         if (!is_real(pass)) continue;
         float widened[8];
-        widen(shared_step<kType>(raw, lines.line(pass), step), widened);
+        widen(shared_step<kType>(raw, lines.line(0), lines.further(pass), step), widened);
         *distances.after(codes + first, pass) = e2m1_codes(widened, fabsf(multiplier));
       }
     }

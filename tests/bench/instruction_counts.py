@@ -60,15 +60,14 @@ STREAMED = r"LDG\.E\.NA\.128"
 
 
 class Kernel:
-    """`parts`: (name, anchors of one pass, passes). A part is a walk of its own: the loop of an activation in a function
-    that is called, and then the loop over tiles without that function."""
+    """`anchors`: the work of one pass of the loop over tiles."""
 
-    def __init__(self, name, symbol, elements, bytes_, parts):
+    def __init__(self, name, symbol, elements, bytes_, anchors):
         self.name = name
         self.symbol = symbol
         self.elements = elements  # quantized by a thread in one pass of the loop over tiles
         self.bytes = bytes_  # compulsory, of one quantized element
-        self.parts = parts
+        self.anchors = anchors
 
 
 def tile_symbol(worker, input_):
@@ -80,71 +79,35 @@ def value_anchors(fp8, *stores):
     return [Anchor("MUFU.EX2", 64), Anchor(FP8, fp8), Anchor(STREAMED, 16), *stores]
 
 
-# Of the gradients: 16 pairs of gate and up in a pass of the activation's loop, 64 in a tile.
-GRADIENTS = [Anchor("MUFU.RCP", 16), Anchor(STREAMED, 6), Anchor(r"STS\.128", 4)]
+# Of the gradients: 64 pairs of gate and up in a tile.
+GRADIENTS = [Anchor(STREAMED, 24), Anchor(FP8, 128)]
 FP8_SCALES = 4 / 128
 # FCHK is part of a division: a scale of a block that is not all zeros.
 KERNELS = [
     Kernel("SwiGLU 1x128 row", r"quantize_block_1x128_kernelILNS_9InputTypeE0ELNS_9Fp8FormatE0ELb1E", 32,
            4 + 1 + FP8_SCALES,
-           [("all", [Anchor("MUFU.EX2", 32), Anchor(FP8, 16), Anchor(r"LDG\.E\.128", 8), Anchor(ROW_STORES, 4),
-                   Anchor("FCHK", 2)], 1)]),
+           [Anchor("MUFU.EX2", 32), Anchor(FP8, 16), Anchor(r"LDG\.E\.128", 8), Anchor(ROW_STORES, 4),
+            Anchor("FCHK", 2)]),
     Kernel("SwiGLU 1x128 both", tile_symbol("Block", 1), 64, 4 + 2 * (1 + FP8_SCALES),
-           [("all", value_anchors(64, Anchor(ROW_STORES, 8), Anchor(r"STG\.E\.128", 4), Anchor("FCHK", 2)), 1)]),
+           value_anchors(64, Anchor(ROW_STORES, 8), Anchor(r"STG\.E\.128", 4), Anchor("FCHK", 2))),
     Kernel("SwiGLU MXFP8 row", tile_symbol("Mxfp8", 1), 64, 4 + 1 + 1 / 32,
-           [("all", value_anchors(32, Anchor(ROW_STORES, 8)), 1)]),
+           value_anchors(32, Anchor(ROW_STORES, 8))),
     Kernel("SwiGLU MXFP8 both", tile_symbol("Mxfp8", 1), 64, 4 + 2 * (1 + 1 / 32),
-           [("all", value_anchors(64, Anchor(ROW_STORES, 8), Anchor(r"STG\.E desc", 16)), 1)]),
+           value_anchors(64, Anchor(ROW_STORES, 8), Anchor(r"STG\.E desc", 16))),
     Kernel("gradient 1x128 both", tile_symbol("Block", 2), 128, 3 + 2 * (1 + FP8_SCALES),
-           [("activation", GRADIENTS, 4),
-            ("quantize", [Anchor(FP8, 128), Anchor(ROW_STORES, 16), Anchor(r"STS\.128", 8), Anchor("FCHK", 4)], 1)]),
+           [*GRADIENTS, Anchor(r"STS\.128", 24), Anchor("FCHK", 4)]),
     Kernel("gradient MXFP8 both", tile_symbol("Mxfp8", 2), 128, 3 + 2 * (1 + 1 / 32),
-           [("activation", GRADIENTS, 4),
-            ("quantize", [Anchor(FP8, 128), Anchor(ROW_STORES, 16), Anchor(r"STG\.E desc", 32)], 1)]),
+           [*GRADIENTS, Anchor(r"STG\.E desc", 32)]),
 ]
 
 
-def whole_loop(code, anchors):
-    """The cheapest walk through the outermost loop that has one: the loop over tiles."""
-    for begin, _ in sorted(code.loops(), key=lambda loop: loop[0] - loop[1]):
-        if walk := machine_code.cheapest_walk(code, begin, anchors, avoid=r"STG\.E\.U8"):
-            return walk
-    return None
-
-
-def loop_of_its_own(code, anchors):
-    """The cheapest walk through a loop whose body has exactly the anchors' instructions."""
-    best = None
-    for begin, end in code.loops():
-        body = code.instructions[begin:end + 1]
-        if any(sum(map(anchor.matches, body)) != anchor.count for anchor in anchors):
-            continue
-        walk = machine_code.cheapest_walk(code, begin, anchors)
-        if walk and (best is None or len(walk) < len(best)):
-            best = walk
-    return best
-
-
 def walked(kernel, instructions):
-    """[(part, its instructions in the order of the walk, passes)]"""
+    """The cheapest walk through the outermost loop that has one: the loop over tiles."""
     code = machine_code.Code(instructions)
-    found = []
-    for name, anchors, passes in kernel.parts:
-        walk = whole_loop(code, anchors) if len(kernel.parts) == 1 or found else loop_of_its_own(code, anchors)
-        if walk is None:
-            raise LookupError(f"{kernel.name}: no walk of part '{name}': was the kernel's work of a tile changed?")
-        if len(kernel.parts) > 1 and not found:
-            code.stepped_over = {code.function_of(instructions[walk[0]].address)}
-        found.append((name, [instructions[i] for i in walk], passes))
-    return found
-
-
-def counted(parts):
-    counts = collections.Counter()
-    for _, walk, passes in parts:
-        for instruction in walk:
-            counts[class_of(instruction)] += passes
-    return counts
+    for begin, _ in sorted(code.loops(), key=lambda loop: loop[0] - loop[1]):
+        if walk := machine_code.cheapest_walk(code, begin, kernel.anchors, avoid=r"STG\.E\.U8"):
+            return [instructions[i] for i in walk]
+    raise LookupError(f"{kernel.name}: no walk: was the kernel's work of a tile changed?")
 
 
 def cycles_per_element(counts, elements):
@@ -166,12 +129,13 @@ def main():
     arguments.add_argument("--clock", type=float, default=1755.0, help="MHz")
     arguments.add_argument("--walk", help="print the instructions of this kernel's walk")
     given = arguments.parse_args()
-    folder = machine_code.tool_folder("/usr/local/cuda/bin")
+    folder = machine_code.tool_folder()
     if folder is None:
         sys.exit("cuobjdump is not installed")
+    pattern = "|".join(kernel.symbol for kernel in KERNELS)
     functions = {}
     for path in objects(given.objects):
-        functions |= machine_code.parse(machine_code.disassembled(path, folder), "|".join(k.symbol for k in KERNELS))
+        functions |= machine_code.parse(machine_code.disassembled(path, folder, pattern), pattern)
     if not given.walk:
         print("| kernel | " + " | ".join(RATES) + " | instructions | limit | share of a copy permitted |")
         print("|" + " --- |" * (len(RATES) + 4))
@@ -181,13 +145,11 @@ def main():
         symbols = [symbol for symbol in functions if re.search(kernel.symbol, symbol)]
         if len(symbols) != 1:
             sys.exit(f"{kernel.name}: {len(symbols)} kernels instead of one")
-        parts = walked(kernel, functions[symbols[0]])
+        walk = walked(kernel, functions[symbols[0]])
         if given.walk:
-            for name, walk, passes in parts:
-                print(f"{name}, {passes} times:")
-                print("\n".join(f"  {instruction.address:06x}  {instruction.text}" for instruction in walk))
+            print("\n".join(f"{instruction.address:06x}  {instruction.text}" for instruction in walk))
             continue
-        counts = counted(parts)
+        counts = collections.Counter(map(class_of, walk))
         limits = cycles_per_element(counts, kernel.elements)
         limit = max(limits, key=limits.get)
         seconds = limits[limit] / (MULTIPROCESSORS * given.clock * 1e6)

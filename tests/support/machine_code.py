@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sysconfig
 from dataclasses import dataclass
 
 LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(@!?U?P\w+\s+)?(\S+)\s*([^;]*);\s*/\* (0x[0-9a-f]+) \*/")
@@ -48,20 +49,33 @@ class Instruction:
         return int(found[-1], 16) if found else None
 
 
-def tool_folder(beside=""):
-    """Of cuobjdump and nvdisasm: CUOBJDUMP_FOLDER, `beside`, or on PATH; None if there are none."""
-    for folder in (os.environ.get("CUOBJDUMP_FOLDER", ""), beside):
+def tool_folder():
+    """Of cuobjdump and nvdisasm: CUOBJDUMP_FOLDER, this Python's packages (tests/support/requirements.txt), or on PATH;
+    None if there are none."""
+    packages = os.path.join(sysconfig.get_path("purelib"), "nvidia", "cu13", "bin")
+    for folder in (os.environ.get("CUOBJDUMP_FOLDER", ""), packages):
         if folder and os.access(os.path.join(folder, "cuobjdump"), os.X_OK):
             return folder
     found = shutil.which("cuobjdump")
     return os.path.dirname(found) if found else None
 
 
-def disassembled(path, folder):
-    run = subprocess.run([os.path.join(folder, "cuobjdump"), "-sass", path], check=True, stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL, text=True,
-                         env=dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"]))
-    return run.stdout
+def cuobjdump(folder, *arguments):
+    return subprocess.run([os.path.join(folder, "cuobjdump"), *arguments], check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True,
+                          env=dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"])).stdout
+
+
+def stack_bytes(path, folder):
+    """{symbol: bytes of the stack of a thread}, of all kernels; takes a fraction of a second."""
+    found = re.findall(r"Function (\S+):\s+REG:\d+ STACK:(\d+)", cuobjdump(folder, "-res-usage", path))
+    return {symbol: int(stack) for symbol, stack in found}
+
+
+def disassembled(path, folder, pattern):
+    """Of the kernels whose symbols match. All of the library's take a minute."""
+    symbols = [symbol for symbol in stack_bytes(path, folder) if re.search(pattern, symbol)]
+    return cuobjdump(folder, "-sass", "-fun", ",".join(symbols), path) if symbols else ""
 
 
 def parse(text, pattern=""):
@@ -90,7 +104,6 @@ class Code:
 
     def __init__(self, instructions):
         self.instructions = instructions
-        self.stepped_over = set()  # addresses of functions whose calls count as one instruction
         self.index = {instruction.address: i for i, instruction in enumerate(instructions)}
 
     def successors(self, i):
@@ -106,11 +119,6 @@ class Code:
         if instruction.base in ENDS:
             return following if instruction.guard else []
         return following
-
-    def function_of(self, address):
-        """Address of the called function that contains `address`; None if no call's target is before it."""
-        targets = [call.target for call in self.instructions if call.base == "CALL" and call.target in self.index]
-        return max((target for target in targets if target <= address), default=None)
 
     def reachable(self, without=None):
         """Positions that the function's entry leads to, also through calls, without passing `without`."""
@@ -155,8 +163,6 @@ class Code:
     def steps(self, i, stack):
         """Of a walk: (position, stack of return positions) that may follow."""
         instruction = self.instructions[i]
-        if instruction.base == "CALL" and instruction.target in self.stepped_over:
-            return [(i + 1, stack)]
         if instruction.base == "CALL" and (target := self.index.get(instruction.target)) is not None and len(stack) < 8:
             called = [(target, stack + (i + 1,))]
             return called + [(i + 1, stack)] if instruction.guard else called

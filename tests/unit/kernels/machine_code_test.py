@@ -69,12 +69,6 @@ class Walks(unittest.TestCase):
         self.assertEqual([of.instructions[i].base for i in walk],
                          ["LDG", "BRA", "CALL", "FMUL", "RET", "FADD", "MUFU", "BRA", "BRA"])
 
-    def test_a_function_may_be_stepped_over(self):
-        of = code(LOOP)
-        of.stepped_over = {0x90}
-        self.assertEqual(len(machine_code.cheapest_walk(of, 1, [Anchor("FADD", 1)])), 7)
-        self.assertIsNone(machine_code.cheapest_walk(of, 1, [Anchor("FMUL", 1)]))
-
     def test_what_is_to_be_avoided_is_avoided(self):
         self.assertIsNone(machine_code.cheapest_walk(code(LOOP), 1, [Anchor("FMUL", 1)], avoid="FADD"))
 

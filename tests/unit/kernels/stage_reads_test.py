@@ -1,9 +1,8 @@
 """The M-grouped kernels have read a stage before they give it back: when a warp issues its arrival at a stage's empty
 barrier, the value of every load from shared memory before it is in its register, on every path. Read from the machine
-code of the library, since __syncwarp() leaves no instruction there. Needs cuobjdump and nvdisasm (on PATH, beside nvcc,
-or in the folder CUOBJDUMP_FOLDER names).
+code of the library, since __syncwarp() leaves no instruction there.
 
-Run: stage_reads_test.py LIBRARY CUDA_BIN"""
+Run: stage_reads_test.py LIBRARY"""
 
 import os
 import sys
@@ -13,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import machine_code  # noqa: E402
 
 SKIP = 77
-LIBRARY, CUDA_BIN = sys.argv[1:3]
+LIBRARY = sys.argv[1]
 INSTANCES = 12  # two formats of X, three output types, two tiles
 
 
@@ -28,7 +27,8 @@ def is_arrival(instruction):
 
 class StageReads(unittest.TestCase):
     def test_every_load_is_done_when_a_stage_is_given_back(self):
-        kernels = machine_code.parse(machine_code.disassembled(LIBRARY, FOLDER), "m_grouped_block_kernel")
+        kernels = machine_code.parse(
+            machine_code.disassembled(LIBRARY, FOLDER, "m_grouped_block_kernel"), "m_grouped_block_kernel")
         self.assertEqual(len(kernels), INSTANCES)
         for symbol, instructions in kernels.items():
             with self.subTest(symbol):
@@ -39,7 +39,7 @@ class StageReads(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FOLDER = machine_code.tool_folder(CUDA_BIN)
+    FOLDER = machine_code.tool_folder()
     if FOLDER is None:
         print("skipped: cuobjdump is not installed")
         sys.exit(SKIP)

@@ -1,16 +1,16 @@
 """The kernels that are said to wait for their predecessor do, before they touch global memory, and
-no other product kernel does: read from the machine code of the library. Needs cuobjdump and
-nvdisasm (on PATH, beside nvcc, or in the folder CUOBJDUMP_FOLDER names)."""
+no other product kernel does: read from the machine code of the library."""
 
 import os
 import re
-import shutil
-import subprocess
 import sys
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+import machine_code  # noqa: E402
+
 SKIP = 77
-LIBRARY, HEADER, CUDA_BIN = sys.argv[1:4]
+LIBRARY, HEADER = sys.argv[1:3]
 
 WAIT = "ACQBULK"  # griddepcontrol.wait
 MEMORY = re.compile(r"\b(LDG|STG|LD|ST|ATOM|ATOMG|RED|REDG|UTMALDG|UTMASTG|UBLKCP|LDGSTS|CCTL)\b")
@@ -18,22 +18,10 @@ INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(.*?);")
 HAZARDS = ("hazard", "dependent_kernel", "early_trigger")  # the gallery's own
 
 
-def tool_folder():
-    for folder in (os.environ.get("CUOBJDUMP_FOLDER", ""), CUDA_BIN):
-        if folder and os.access(os.path.join(folder, "cuobjdump"), os.X_OK):
-            return folder
-    found = shutil.which("cuobjdump")
-    return os.path.dirname(found) if found else None
-
-
 def disassembled(folder):
     """[(symbol, first wait, first access of global memory)]; positions, None = there is none."""
-    environment = dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"])
-    run = subprocess.run([os.path.join(folder, "cuobjdump"), "-sass", LIBRARY], check=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                         env=environment)
     kernels = []
-    for line in run.stdout.splitlines():
+    for line in machine_code.cuobjdump(folder, "-sass", LIBRARY).splitlines():
         if name := re.search(r"Function : (\S+)", line):
             kernels.append([name.group(1), None, None])
             position = 0
@@ -72,7 +60,7 @@ class WaitingKernels(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FOLDER = tool_folder()
+    FOLDER = machine_code.tool_folder()
     if FOLDER is None:
         print("skipped: cuobjdump is not installed")
         sys.exit(SKIP)
