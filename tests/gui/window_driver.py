@@ -11,6 +11,7 @@ import time
 
 START_SECONDS = 30
 WAIT_SECONDS = 30
+FRAMES_OF_INPUT = 3  # at least; app/gui/shell/window.cpp
 # A sanitized build, whose window exits by itself: what is left then is a leak.
 SANITIZED = "EXPERTSCOPE_PATIENCE" in os.environ
 PATIENCE = int(os.environ.get("EXPERTSCOPE_PATIENCE", 1))
@@ -52,6 +53,7 @@ class Window:
         self.map_path = self.folder / "controls.json"
         self.map_path.unlink(missing_ok=True)
         self.pointer, self.pointer_down = None, False
+        self.frame_before = 0
         self.display = Display(max(width, 800), max(height, 600))
         self.environment = dict(
             os.environ, DISPLAY=self.display.name, LIBGL_ALWAYS_SOFTWARE="1",
@@ -214,13 +216,16 @@ class Window:
         return max(apart, default=0) < 1 and current["pointer_down"] == self.pointer_down
 
     def settle(self):
-        """Waits until ImGui has nothing left to draw after an action. A busy X server may hold the pointer's
-        event for longer than frames take to end; a window that ignores the pointer never has it."""
+        """Waits until ImGui has nothing left to draw after an action. A busy machine may deliver an event later than
+        the frames before it end, and let the window draw none for longer than is waited for another here: those of
+        the last input come first. Where it draws none for it, a pointer that was there already, nothing is lost."""
         with contextlib.suppress(WaitedTooLong):
-            self.wait("the pointer", self.took_pointer, 2)
-        frame = -1
-        while frame != self.map()["frame"]:
-            frame = self.map()["frame"]
+            self.wait("frames of the last input", lambda current: current["frame"] >= self.frame_before + FRAMES_OF_INPUT
+                      and self.took_pointer(current), 2)
+        end = time.monotonic() + 2 * PATIENCE  # while something is timed, frames wait for longer
+        drawn = None
+        while (current := self.map())["frame"] != drawn or (current.get("frames_left") and time.monotonic() < end):
+            drawn = current["frame"]
             time.sleep(0.15)
 
     def seen(self, what):

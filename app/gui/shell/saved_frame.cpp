@@ -54,6 +54,7 @@ std::string write_control_map(const std::string& path, const ControlMap& map,
   for (const ControlEntry& entry : map.entries()) controls.push_back(control(entry));
   const json document = {
       {"frame", facts.frame},
+      {"frames_left", facts.frames_left},
       {"window", {facts.width, facts.height}},
       {"text_scale", facts.text_scale},
       {"pointer", {facts.pointer.x, facts.pointer.y}},

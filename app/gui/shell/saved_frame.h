@@ -13,6 +13,7 @@ namespace app {
 /// The state of the window that is written with the controls.
 struct WindowFacts {
   std::uint64_t frame = 0;
+  int frames_left = 0;  // that follow without another event; 0 = the window rests then
   int width = 0;
   int height = 0;
   float text_scale = 1;

@@ -39,6 +39,8 @@ class Shell {
   void draw(const Theme& theme, const PlotKeys& keys);
   /// The window is visible: only then is the device read between runs.
   void seen(bool visible) { workbench_.runs.link.watch_device(visible); }
+  /// How many frames follow the next one without another event; for its control map.
+  void frames_follow(int frames) { frames_left_ = frames; }
   /// The frame about to be drawn becomes a picture: nothing is to be under the pointer.
   /// The frame's pixels go into a file.
   bool takes_picture() const {
@@ -162,6 +164,7 @@ class Shell {
   LinkStatus drawn_status_;
   DeviceWords drawn_device_;
   std::uint64_t frame_ = 0;
+  int frames_left_ = 0;
   bool draw_again_ = false;  // what was drawn has changed what is to be shown
   std::optional<int> exit_code_;
 };

@@ -365,6 +365,7 @@ void Shell::after_render(const Theme& theme, int width, int height) {
   const std::string problem = write_control_map(
       options_.control_map_path, controls_, view(),
       {.frame = frame_,
+       .frames_left = frames_left_,
        .width = width,
        .height = height,
        .text_scale = theme.scale,

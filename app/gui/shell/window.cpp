@@ -392,6 +392,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     drawn = now;
     caret_drawn = now;
     follow_settings(theme, shell, false);
+    shell.frames_follow(frames_wanted);
     FrameCost cost = draw_frame(window, shell, theme, input, presented, probe);
     cost.cpu += after_news.cpu - before_news.cpu;
     if (probe != nullptr) probe->drawn(shell, cost);
