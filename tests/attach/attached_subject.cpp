@@ -212,6 +212,24 @@ void hangs(Program& program) {
   program.launch(program.instantiated(program.captured([&] { spin(program); })));
 }
 
+/// The tensor lives before the capture begins.
+void hangs_with_an_old_tensor(Program& program) {
+  TensorCache cache(program);
+  const CUdeviceptr old = cache.tensor(3);
+  program.launch(program.instantiated(program.captured([&] {
+    program.scale(program.y, old);
+    spin(program);
+  })));
+}
+
+/// A kernel outside of graphs does not end; the next replay waits behind it.
+void hangs_before_a_replay(Program& program) {
+  CUgraphExec exec = program.step(program.memory());
+  program.launch(exec, 2);
+  spin(program);
+  program.launch(exec);
+}
+
 // ---- Communicators -----------------------------------------------------------------------------
 
 ncclComm_t communicator(const CommunicatorCalls& nccl) {
@@ -350,6 +368,9 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"node-changed", node_changed},
     {"forked", forked},
     {"hangs", hangs},
+    {"hangs-before-a-replay", hangs_before_a_replay},
+    {"hangs-after-many-node-calls", hangs_after_many_node_calls},
+    {"hangs-with-an-old-tensor", hangs_with_an_old_tensor},
     {"hangs-in-the-middle", hangs_in_the_middle},
     {"hangs-updated", hangs_updated},
     {"hangs-without-its-memory", hangs_without_its_memory},
