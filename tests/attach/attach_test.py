@@ -380,10 +380,15 @@ class Attach(AttachCase):
     def test_calls_that_change_nodes_get_a_bounded_number_of_frames(self):
         evidence = self.hang_evidence("hangs-after-many-node-calls", "getproc")
         self.assertIn("Newest updates of graph 1: cudaGraphNodeSetEnabled (o", evidence)
-        spool, = pathlib.Path(self.folder.name).glob("*.spool")
-        calls = frame_kinds(spool).count(33)  # Kind::NodeCall
-        self.assertGreaterEqual(calls, 16384 + 1)
-        self.assertLess(calls, 16384 + 20)  # one in each second
+        self.assertIn(self.node_calls(), [[16384 + seconds] for seconds in range(1, 20)])
+        self.setUp()
+        self.attach(command("node-calls-of-a-child"), expect=0)
+        self.assertEqual(self.node_calls()[0], 10)
+        self.assertEqual(len(self.node_calls()), 2)
+
+    def node_calls(self):
+        """How many of each process have a frame."""
+        return sorted(frame_kinds(spool).count(33) for spool in pathlib.Path(self.folder.name).glob("*.spool"))  # Kind::NodeCall
 
     def test_a_tensor_that_lived_before_the_capture_is_no_new_allocation(self):
         evidence = self.hang_evidence("hangs-with-an-old-tensor", "getproc")

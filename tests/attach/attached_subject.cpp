@@ -180,6 +180,18 @@ void forked(Program& program) {
   }
 }
 
+void node_calls_of_a_child(Program& program) {
+  switched(program, kManyNodeCalls);
+  const pid_t child = fork();
+  if (child == 0) {
+    Program of_child("dlsym");
+    switched(of_child, 10);
+    std::_Exit(0);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || status != 0) fail("the child failed");
+}
+
 void many_threads(Program& program) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
@@ -368,6 +380,7 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"node-changed", node_changed},
     {"forked", forked},
     {"hangs", hangs},
+    {"node-calls-of-a-child", node_calls_of_a_child},
     {"hangs-before-a-replay", hangs_before_a_replay},
     {"hangs-after-many-node-calls", hangs_after_many_node_calls},
     {"hangs-with-an-old-tensor", hangs_with_an_old_tensor},

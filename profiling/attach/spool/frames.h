@@ -39,8 +39,7 @@ struct GraphCounter {
   std::atomic<std::uint64_t> last_stream;
 };
 
-/// Calls that may wait for the device. The first four end as the runtime's calls do, whose names
-/// people know.
+/// Calls that may wait for the device. Reports have the names that the runtime's calls have.
 enum class WaitCall : std::uint32_t {
   StreamSynchronize,
   EventSynchronize,
