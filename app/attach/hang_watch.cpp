@@ -15,12 +15,14 @@
 namespace app {
 namespace {
 
-constexpr double kFactor = 20;
+// The usual deadline.
+constexpr double kTimesLongest = 20;
 constexpr double kLeastSeconds = 10;
 constexpr double kMostSeconds =
     60;  // ranks wait for each other while one of them saves a checkpoint
 
 constexpr std::size_t kShownDeadline = 40;  // bytes of what was typed
+constexpr std::size_t kShownText = 200;     // bytes of a text that the program gave
 
 double seconds(std::uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
@@ -97,11 +99,12 @@ std::string marker_words(const profiling::ObservedProcess& process, const Replay
   } else if (process.is_marked(graph)) {
     words = "It has markers, but no replay of it was seen standing still. ";
   } else {
-    const std::string why = process.why_unmarked(graph);
-    words = why.empty()
-                ? "Launches before it may still run: --markers (Mark nodes) shows which "
-                  "graph hangs, and in which node. "
-                : fmt::format("It has no markers, so which node runs is not known: {}. ", why);
+    const std::string why = engine::shown_text(process.why_unmarked(graph), kShownText);
+    words = !why.empty()
+                ? fmt::format("It has no markers, so which node runs is not known: {}. ", why)
+            : process.graphs_marked() > 0
+                ? "Whether it has markers is not known. "
+                : fmt::format("Launches before it may still run: {}. ", kMarkersShowMore);
   }
   for (const profiling::ObservedReplay& other : replays) {
     if (other.graph == graph) continue;
@@ -128,22 +131,29 @@ std::string core_dump_name(const std::string& folder, std::uint32_t process) {
   return fmt::format("{}/{}", folder, process);
 }
 
+std::string usual_hang_deadline() {
+  return fmt::format("{} times the longest wait so far, {} s to {} s", kTimesLongest, kLeastSeconds,
+                     kMostSeconds);
+}
+
 engine::Result<double> typed_hang_deadline(std::string_view text) {
-  constexpr double kLeast = 0.1;  // hangs are looked for ten times a second
+  // The command line looks for hangs ten times a second, the window twenty times.
+  constexpr double kLeast = 0.1;
   constexpr double kMost = 86'400;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= kLeast && value <= kMost)
+  if (error == std::errc() && end == text.data() + text.size() &&
+      (value == 0 || (value >= kLeast && value <= kMost)))
     return value;
   return engine::Error{
       engine::ErrorCode::InvalidArgument,
-      fmt::format("'{}' is no deadline of a hang: give {} to {} seconds, or none for {}",
-                  engine::shown_text(text, kShownDeadline), kLeast, kMost, kUsualHangDeadline)};
+      fmt::format("'{}' is no deadline of a hang: give {} to {} seconds, or 0 for {}",
+                  engine::shown_text(text, kShownDeadline), kLeast, kMost, usual_hang_deadline())};
 }
 
 double hang_deadline(const profiling::SpoolState& state, const HangOptions& options) {
   if (options.after_seconds > 0) return options.after_seconds;
-  return std::clamp(kFactor * seconds(state.longest_wait), kLeastSeconds, kMostSeconds);
+  return std::clamp(kTimesLongest * seconds(state.longest_wait), kLeastSeconds, kMostSeconds);
 }
 
 std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& state,
@@ -171,6 +181,10 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
                    : profiling::StallKind::Unknown;
   const Replays replays = process.replays_since(wait.since);
   const profiling::GraphLaunches* launched = suspect(state, wait, replays);
+  // It has not been counted either.
+  const std::string_view not_begun = wait.call == profiling::spool::WaitCall::BeforeComparedLaunch
+                                         ? "; the launch that waits has not begun"
+                                         : "";
   if (launched != nullptr) {
     const std::string name = profiling::graph_name(launched->graph);
     const int graph = graph_in(snapshot, launched->graph);
@@ -188,30 +202,30 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
     }
     const std::string_view where =
         names_stream(wait) ? "on the stream that is waited for" : "by the process";
-    // It was counted before it began to wait.
-    const bool waits_to_begin = wait.call == profiling::spool::WaitCall::BeforeComparedLaunch;
     // Launches that are queued behind the one under way have been counted too.
     stall.evidence =
         replay == nullptr
             ? fmt::format("The last launch {} is launch {} of {}{}. ", where, launched->launches,
-                          name, waits_to_begin ? ", which has not begun" : "")
-            : fmt::format("A replay of {} stands still; the graph was launched {} {}. ", name,
-                          engine::counted(launched->launches, "time"), where);
+                          name, not_begun)
+            : fmt::format("A replay of {} stands still; the graph was launched {} {}{}. ", name,
+                          engine::counted(launched->launches, "time"), where, not_begun);
     stall.evidence += marker_words(process, replays, launched->graph);
   } else {
     record.experiment.graph = false;
-    stall.evidence = names_stream(wait) ? "No graph was launched on the stream that is waited for. "
-                                        : "No graph was launched. ";
+    stall.evidence =
+        fmt::format("No graph was launched{}{}. ",
+                    names_stream(wait) ? " on the stream that is waited for" : "", not_begun);
   }
-  stall.evidence +=
-      recent_words(process, snapshot, launched == nullptr ? 0 : launched->graph, wait.since);
   record.experiment.replays = std::min(stall.replay, profiling::kMaxExperimentReplays);
   record.experiment.markers = !stall.nodes.empty();
   for (const profiling::OpenWait& one : state.waits) {
-    stall.evidence +=
-        fmt::format("{} has been in {} for {:.1f} s. ", process.thread_text(one.thread),
-                    name_of_call(one.call), waited(one, now));
+    stall.evidence += fmt::format("{} has been in {} for {:.1f} s. ",
+                                  engine::shown_text(process.thread_text(one.thread), kShownText),
+                                  name_of_call(one.call), waited(one, now));
   }
+  stall.evidence +=
+      recent_words(process, snapshot, launched == nullptr ? 0 : launched->graph, wait.since);
+  if (device.may_be_dumped) stall.evidence += fmt::format("{}. ", kCoreDumpShowsMore);
   stall.evidence += device.words;
   stall.core_dump = device.dump.path;
   stall.core = device.place;

@@ -19,14 +19,20 @@ namespace app {
 
 inline constexpr const char* kHangDeadlineMeaning =
     "A thread that waits for the device for this long hangs";
-/// The deadline of a wait for which nobody gave one.
-inline constexpr const char* kUsualHangDeadline = "20 times the longest wait so far, 10 s to 60 s";
+/// The deadline of a wait for which nobody gave one: "20 times the longest wait so far, ...".
+std::string usual_hang_deadline();
 
-/// A deadline in seconds, as it is typed. The error says what to type instead.
+// Parts of a stall's evidence, where the program was started without what would show more.
+inline constexpr const char* kMarkersShowMore =
+    "--markers (Mark nodes) shows which graph hangs, and in which node";
+inline constexpr const char* kCoreDumpShowsMore =
+    "--core-dump (Core dump when it hangs) shows where its kernels stand";
+
+/// A deadline in seconds, as it is typed; 0 = the usual one. The error says what to type instead.
 engine::Result<double> typed_hang_deadline(std::string_view text);
 
 struct HangOptions {
-  double after_seconds = 0;  // deadline of a wait; 0 = kUsualHangDeadline
+  double after_seconds = 0;  // deadline of a wait; 0 = usual_hang_deadline()
   /// Take a core dump of the device: the processes were started with attach_core_dumps().
   bool core_dump = false;
   std::function<bool()> give_up{};  // the dump, which takes seconds
@@ -43,9 +49,11 @@ struct HangingDevice {
   std::string words{};         // "NVML: busy 100 %...", may be empty
   profiling::CoreDump dump{};  // and what cuda-gdb reads in it
   profiling::CorePlace place{};
+  /// Nobody asked for a dump, and the program runs where one could be taken.
+  bool may_be_dumped = false;
 };
 
-/// kUsualHangDeadline of the waits that have returned; the option wins.
+/// In seconds: usual_hang_deadline() of the waits that have returned; the option wins.
 double hang_deadline(const profiling::SpoolState& state, const HangOptions& options);
 
 /// The wait that has been under way for the longest, if that is past the deadline. `now`:
@@ -54,8 +62,8 @@ std::optional<profiling::OpenWait> hanging_wait(const profiling::SpoolState& sta
                                                 std::uint64_t now, const HangOptions& options);
 
 /// What is known about it: the graph that was last launched on the stream (for calls without a
-/// stream, last of all), what was done last to its memory and to graphs, which threads wait in
-/// which calls, and what was asked about the device. `snapshot`: of the process.
+/// stream, last of all), which threads wait in which calls, what was done last to its memory and to
+/// graphs, and what was asked about the device. `snapshot`: of the process.
 profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& process,
                                         const profiling::SpoolState& state,
                                         const profiling::Snapshot& snapshot,

@@ -9,13 +9,17 @@
 
 namespace app {
 
-/// Sentences, each with a blank behind it. `graph`: its number, whose memory and updates come
-/// first; 0 = none is known. `since`: when the wait began.
+/// How a process can keep more records than its spool has room for.
+inline constexpr const char* kMoreRecords = "--spool-limit allows more";
+
+/// Sentences, each with a blank behind it. `graph`: the number of the one that hangs, whose memory
+/// and updates come first; 0 = none is known. `since`: when the wait began, in nanoseconds on the
+/// process's CLOCK_MONOTONIC.
 std::string recent_words(const profiling::ObservedProcess& process,
                          const profiling::Snapshot& snapshot, std::uint64_t graph,
                          std::uint64_t since);
 
-/// Of the graph with this number; -1 = the snapshot has it not.
+/// The graph's place in the snapshot, by its number; -1 = it is not there.
 int graph_in(const profiling::Snapshot& snapshot, std::uint64_t graph);
 
 }  // namespace app

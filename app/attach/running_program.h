@@ -15,6 +15,7 @@ struct ProcessMachine {
   std::function<std::uint64_t()> now;  // nanoseconds on its CLOCK_MONOTONIC
   /// What the driver says of the device at this PCI address; waits for about a second.
   std::function<std::string(const std::string&)> device;
+  bool takes_core_dumps = false;  // of a device of it
 };
 ProcessMachine this_machine();
 

@@ -87,7 +87,8 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
     const bool same = wait && spool.hang && wait->since == spool.hang->since;
     if (wait.has_value() != spool.hang.has_value() || (wait && !same)) ++spool.revision;
     if (wait && !same) {
-      spool.device = {.words = machine_.device(spool.process.pci_bus_id())};
+      spool.device = {.words = machine_.device(spool.process.pci_bus_id()),
+                      .may_be_dumped = machine_.takes_core_dumps && !options.core_dump};
       // One for each process: the driver is triggered once.
       spool.dump_wanted = options.core_dump && !spool.dump_taken;
       std::ofstream(hang_note(path))
@@ -96,9 +97,14 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
       take_dump(spool, options);
       ++spool.revision;
     }
-    if (wait) {
+    // It copies the ledger, and this looks ten times a second.
+    constexpr std::uint64_t kMostAge = 1'000'000'000;  // ns
+    if (wait && (!spool.hang || spool.hang_revision != spool.revision ||
+                 now >= spool.hang_recorded + kMostAge)) {
       spool.hang_record = hang_record(spool.process, state, spool.process.snapshot(), *wait, now,
                                       hang_deadline(state, options), spool.device);
+      spool.hang_revision = spool.revision;
+      spool.hang_recorded = now;
     }
     spool.hang = wait;
     any = any || wait.has_value();

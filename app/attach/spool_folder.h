@@ -88,6 +88,8 @@ class SpoolFolder {
     std::uint64_t launches = 0;
     std::optional<profiling::OpenWait> hang;
     profiling::ExperimentRecord hang_record;  // with `hang`
+    std::uint64_t hang_revision = 0;          // of which the record is
+    std::uint64_t hang_recorded = 0;          // nanoseconds on CLOCK_MONOTONIC
     HangingDevice device;
     bool dump_wanted = false;
     bool dump_taken = false;

@@ -19,7 +19,8 @@ ProcessMachine this_machine() {
                 constexpr std::chrono::milliseconds kNvmlPatience{1500};
                 const profiling::DeviceWatch nvml({.pci_bus_id = pci_address});
                 return nvml.wait_for_answer(kNvmlPatience);
-              }};
+              },
+          .takes_core_dumps = true};
 }
 
 }  // namespace app

@@ -18,6 +18,7 @@
 
 #include "app/attach/attached_program.h"
 #include "app/attach/finding_lines.h"
+#include "app/attach/recent_words.h"
 #include "app/attach/remote_start.h"
 #include "app/attach/spool_folder.h"
 #include "app/cli/arguments.h"
@@ -121,8 +122,8 @@ int finish(const AttachCommand& options, const SpoolFolder& spools, FindingLines
     if (process.lost_frames > 0) {
       print(stderr,
             "expertscope: {}: {} records are missing; what they held is not examined "
-            "(--spool-limit allows more)\n",
-            process.title, process.lost_frames);
+            "({})\n",
+            process.title, process.lost_frames, kMoreRecords);
     }
   }
   print_ranks(spools, findings);
@@ -364,7 +365,8 @@ void add_attach_command(CLI::App& program, Action& chosen, const std::vector<std
       ->check(existing_folder());
   command
       .add_option("--hang-after", options->hang.after_seconds,
-                  fmt::format("{} (default: {})", kHangDeadlineMeaning, kUsualHangDeadline))
+                  fmt::format("{} (0, as without this option: {})", kHangDeadlineMeaning,
+                              usual_hang_deadline()))
       ->option_text("SECONDS")
       ->check(CLI::Validator(
           [](const std::string& text) {

@@ -211,7 +211,7 @@ struct AttachOrder {
   std::string working_folder{};  // empty = the window's
   std::string only{};            // only processes with this word on their command line; empty = all
   std::optional<int> rank{};     // only the process whose RANK is this
-  double hang_after = 0;         // HangOptions::after_seconds
+  double hang_after = 0;         // seconds, HangOptions::after_seconds
   bool core_dump = false;        // of the device, when it hangs; only where the window runs
   bool compare_memory = false;   // before and after replays
   bool markers = false;          // graphs show how far a replay gets

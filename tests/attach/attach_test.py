@@ -18,17 +18,21 @@ import unittest
 from attached_programs import FOLDER, PROGRAM, WAYS, AttachCase, command, environment
 
 
-def frame_kinds(spool):
-    """Of all frames of a file, in order (profiling/attach/spool/frames.h)."""
+def frames(spool):
+    """Kind and payload of all frames of a file, in order (profiling/attach/spool/frames.h)."""
     content = spool.read_bytes()
     at, = struct.unpack_from("<I", content, 12)
     end, = struct.unpack_from("<Q", content, 40)
-    kinds = []
+    found = []
     while at < end:
         _, length, kind = struct.unpack_from("<IIH", content, at)
-        kinds.append(kind)
+        found.append((kind, content[at + 32:at + length]))
         at += length
-    return kinds
+    return found
+
+
+def frame_kinds(spool):
+    return [kind for kind, _ in frames(spool)]
 
 
 class Attach(AttachCase):
@@ -146,6 +150,9 @@ class Attach(AttachCase):
         spool, = pathlib.Path(self.folder.name).iterdir()
         kinds = frame_kinds(spool)  # of 2,001 tensors: those that matter
         self.assertEqual((kinds.count(26), kinds.count(27)), (2, 2))  # Kind::TensorBlock, Kind::TensorBlockReleased
+        # The one lived before the capture began, the other is its memory's next owner.
+        self.assertEqual([struct.unpack_from("<QQII", payload)[2:] for kind, payload in frames(spool) if kind == 26],
+                         [(0, 1), (0, 0)])
         self.setUp()
         finding, = self.findings("tensor-trimmed", expect=1)
         self.assertEqual((finding["rule"], finding["confidence"]), ("freed-memory", "likely"))
@@ -370,13 +377,41 @@ class Attach(AttachCase):
                                            r"wait; cudaGraphExecKernelNodeSetParams, \d.* before the wait; "
                                            r"cudaGraphExecUpdate, \d")
 
+    def test_calls_that_change_nodes_get_a_bounded_number_of_frames(self):
+        evidence = self.hang_evidence("hangs-after-many-node-calls", "getproc")
+        self.assertIn("Newest updates of graph 1: cudaGraphNodeSetEnabled (o", evidence)
+        self.assertIn(self.node_calls(), [[16384 + seconds] for seconds in range(1, 20)])
+        self.setUp()
+        self.attach(command("node-calls-of-a-child"), expect=0)
+        self.assertEqual(self.node_calls()[0], 10)
+        self.assertEqual(len(self.node_calls()), 2)
+
+    def node_calls(self):
+        """How many of each process have a frame."""
+        return sorted(frame_kinds(spool).count(33) for spool in pathlib.Path(self.folder.name).glob("*.spool"))  # Kind::NodeCall
+
+    def test_a_tensor_that_lived_before_the_capture_is_no_new_allocation(self):
+        evidence = self.hang_evidence("hangs-with-an-old-tensor", "getproc")
+        self.assertIn("Newest allocations of memory of graph 1: \"cudaMalloc", evidence)
+        self.assertNotIn('"tensor', evidence)
+
+    def test_what_would_show_more_is_said_where_it_was_not_asked_for(self):
+        evidence = self.hang_evidence("hangs", "getproc")
+        self.assertIn("--markers (Mark nodes) shows", evidence)
+        self.assertIn("--core-dump (Core dump when it hangs) shows", evidence)
+
+    def test_the_usual_deadline_can_be_asked_for(self):
+        done = subprocess.run([PROGRAM, "attach", "--folder", self.folder.name, "--hang-after=0", "--", *command("healthy")],
+                              capture_output=True, text=True, timeout=60, env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_deadline_that_is_none_is_refused(self):
-        for text in ["0", "-1", "soon", "1e9", "nan", "5 s"]:
+        for text in ["0.05", "-1", "soon", "1e9", "nan", "5 s"]:
             with self.subTest(text=text):
                 done = subprocess.run([PROGRAM, "attach", f"--hang-after={text}", "--", "true"], capture_output=True,
                                       text=True, timeout=60)
                 self.assertEqual(done.returncode, 3, done.stderr)
-                self.assertIn(f"'{text}' is no deadline of a hang: give 0.1 to 86400 seconds, or none for 20 times", done.stderr)
+                self.assertIn(f"'{text}' is no deadline of a hang: give 0.1 to 86400 seconds, or 0 for 20 times", done.stderr)
 
     def test_a_second_interrupt_ends_a_program_that_ignores_the_first(self):
         shell = ["sh", "-c", "trap '' INT; exec " + shlex.join(command("hangs"))]
@@ -426,6 +461,7 @@ echo "#0  0x00007fffd5257000 in spin<<<(132,1,1),(384,1,1)>>> (flag=0x0) at spin
         stall = reports[0]["experiments"][0]["stall"]
         self.assertIsNone(stall["core_dump"])
         self.assertIn("no core dump: the driver's trigger", stall["evidence"])
+        self.assertNotIn("--core-dump", stall["evidence"])
 
     def test_core_dumps_are_refused_where_they_cannot_be_taken(self):
         percent = pathlib.Path(self.folder.name) / "50%"

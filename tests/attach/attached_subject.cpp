@@ -180,6 +180,18 @@ void forked(Program& program) {
   }
 }
 
+void node_calls_of_a_child(Program& program) {
+  switched(program, kManyNodeCalls);
+  const pid_t child = fork();
+  if (child == 0) {
+    Program of_child("dlsym");
+    switched(of_child, 10);
+    std::_Exit(0);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || status != 0) fail("the child failed");
+}
+
 void many_threads(Program& program) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
@@ -210,6 +222,24 @@ void hangs(Program& program) {
   CUgraphExec well = program.step(program.memory());
   program.launch(well, 3);
   program.launch(program.instantiated(program.captured([&] { spin(program); })));
+}
+
+/// The tensor lives before the capture begins.
+void hangs_with_an_old_tensor(Program& program) {
+  TensorCache cache(program);
+  const CUdeviceptr old = cache.tensor(3);
+  program.launch(program.instantiated(program.captured([&] {
+    program.scale(program.y, old);
+    spin(program);
+  })));
+}
+
+/// A kernel outside of graphs does not end; the next replay waits behind it.
+void hangs_before_a_replay(Program& program) {
+  CUgraphExec exec = program.step(program.memory());
+  program.launch(exec, 2);
+  spin(program);
+  program.launch(exec);
 }
 
 // ---- Communicators -----------------------------------------------------------------------------
@@ -350,6 +380,10 @@ const std::map<std::string, void (*)(Program&)> kScenarios = {
     {"node-changed", node_changed},
     {"forked", forked},
     {"hangs", hangs},
+    {"node-calls-of-a-child", node_calls_of_a_child},
+    {"hangs-before-a-replay", hangs_before_a_replay},
+    {"hangs-after-many-node-calls", hangs_after_many_node_calls},
+    {"hangs-with-an-old-tensor", hangs_with_an_old_tensor},
     {"hangs-in-the-middle", hangs_in_the_middle},
     {"hangs-updated", hangs_updated},
     {"hangs-without-its-memory", hangs_without_its_memory},

@@ -109,6 +109,20 @@ class ComparedMemory(AttachCase):
         reports, _ = self.attach(command("hangs"), "--hang-after", "1", "--end-on-hang", expect=2)
         self.assertNotIn("to compare memory", reports[0]["experiments"][0]["stall"]["evidence"])
 
+    def test_a_launch_that_waits_to_be_compared_has_not_begun(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.setUp()
+                reports, _ = self.attach(command("hangs-before-a-replay", way), "--compare-memory", "--hang-after", "1",
+                                         "--end-on-hang", expect=2)
+                evidence = reports[0]["experiments"][0]["stall"]["evidence"]
+                self.assertIn("The last launch on the stream that is waited for is launch 2 of graph 1; the launch that waits "
+                              "has not begun. ", evidence)
+                self.assertIn("in cudaGraphLaunch, which waits for earlier work on its stream to compare memory, for ", evidence)
+        self.setUp()
+        reports, _ = self.attach(command("hangs-before-a-replay"), "--hang-after", "1", "--end-on-hang", expect=2)
+        self.assertIn("is launch 3 of graph 1. ", reports[0]["experiments"][0]["stall"]["evidence"])
+
     def test_comparisons_end_when_the_kernel_cannot_be_loaded(self):
         reports, err = self.attach(command("input-not-refreshed"), "--compare-memory", expect=0, STUB_REFUSES_PTX="218")
         self.assertIn("memory compared before and after 0 replays; replays are no longer compared: "

@@ -40,6 +40,7 @@ def faults_of(spool):
     assert (magic, version) == (0x314C4F4F50535358, 1), (magic, version)
     end = struct.unpack_from("<Q", content, 40)[0]
     complete, marked, faults, at = 0, 0, [], header_bytes
+    torn = set()  # threads of incomplete frames
     while at < end:
         if at + FRAME.size > len(content):
             faults.append((at, "reserved before the file had grown", 0))
@@ -48,8 +49,11 @@ def faults_of(spool):
         if frame_magic != FRAME_MAGIC or size < FRAME.size or size % 8 or at + size > len(content):
             faults.append((at, "no header", thread))
             break
+        if thread in torn:
+            faults.append((at, "behind an incomplete frame of its thread", thread))
         if check != check_of(kind, content[at + FRAME.size : at + size]):
             faults.append((at, "incomplete" if check == 0 else "damaged", thread))
+            torn.add(thread)
         else:
             complete += 1
             marked += kind == GRAPH_MARKED_KIND and GRAPH_MARKED.unpack_from(content, at + FRAME.size)[1] > 0

@@ -51,6 +51,22 @@ inline void hangs_updated(Program& program) {
   program.launch(exec);
 }
 
+/// A graph whose last node has been switched this often.
+inline CUgraphExec switched(Program& program, unsigned times) {
+  CUgraph graph = spinning(program, program.memory());
+  CUgraphExec exec = program.instantiated(graph);
+  std::array<CUgraphNode, 4> nodes{};
+  std::size_t count = nodes.size();
+  check(program.cu.get_nodes(graph, nodes.data(), &count), "cuGraphGetNodes");
+  for (unsigned call = 0; call < times; ++call)
+    check(program.cu.set_enabled(exec, nodes[3], call % 2), "cuGraphNodeSetEnabled");
+  return exec;
+}
+inline constexpr unsigned kManyNodeCalls = 20'000;  // more than get a frame each
+inline void hangs_after_many_node_calls(Program& program) {
+  program.launch(switched(program, kManyNodeCalls));
+}
+
 /// Its scratch memory goes before the launch that hangs, and other memory comes.
 inline void hangs_without_its_memory(Program& program) {
   const CUdeviceptr scratch = program.memory();

@@ -41,7 +41,7 @@ HandMadeSpool program() {
   made.add(block);
   made.add(spool::CaptureBegan{.stream = 5, .mode = 0, .result = 0});
   made.add(
-      spool::TensorBlock{.address = 0x7f0000000200, .bytes = 512, .in_capture = 1, .unused = 0});
+      spool::TensorBlock{.address = 0x7f0000000200, .bytes = 512, .in_capture = 1, .listed = 0});
   made.add(spool::Communicator{.communicator = 0xC0, .ranks = 2, .rank = 1});
   made.add(spool::CommunicatorCaptured{.communicator = 0xC0, .graph = 0x60});
   made.add(spool::Call{.result = 900, .name_bytes = 10}, "cuMemAlloc", 99);

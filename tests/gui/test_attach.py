@@ -143,11 +143,16 @@ def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, 
 def test_a_deadline_that_is_none_is_refused_with_its_limits(open_window):
     window = open_dialog(open_window)
     fill(window, "attach.command", "true")
-    fill(window, "attach.hang_after", "0")
-    shown(window, "attach.refusal", "'0' is no deadline of a hang: give 0.1 to 86400 seconds, or none for 20 times the longest")
+    fill(window, "attach.hang_after", "0")  # the usual one
+    shown(window, "attach.hang_after", "0")
+    assert window.control("attach.refusal") is None
+    fill(window, "attach.hang_after", ".05")  # behind what is there
+    shown(window, "attach.refusal", "'0.05' is no deadline of a hang: give 0.1 to 86400 seconds, or 0 for 20 times the longest")
     assert not window.control("attach.start")["enabled"]
     assert window.control("attach.start")["reason"] == value(window.map(), "attach.refusal")
-    fill(window, "attach.hang_after", ".5")
+    window.press("BackSpace")
+    window.press("BackSpace")
+    fill(window, "attach.hang_after", "5")
     window.wait("no refusal", lambda m: not any(c["id"] == "attach.refusal" for c in m["controls"]))
 
 
@@ -215,6 +220,8 @@ def test_a_hang_shows_the_node_that_runs_where_nodes_are_marked(open_window, mon
     window.click("attach.close")
     shown(window, "doctor.stall", "spin")
     there(window, "doctor.board")
+    shown(window, "doctor.no_cure", "A hang without a cure: ")
+    assert "Attach again: Core dump when it hangs can show" in value(window.map(), "doctor.no_cure")
 
 
 def test_a_hang_is_reported_at_the_deadline_that_was_typed_and_has_no_cure(open_window, monkeypatch, tmp_path):

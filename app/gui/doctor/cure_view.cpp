@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/attach/hang_watch.h"
 #include "app/doctor/opened_report.h"
 #include "app/doctor/proof_records.h"
 #include "app/doctor/report_words.h"
@@ -38,9 +39,12 @@ EmptyState uncured_hang(const profiling::DoctorReport& report) {
   const profiling::Stall& stall = hung->outcome.stall.front();
   std::string words = "No rule explains it. What was seen of it is in Conclusion";
   if (!examines_attached(report.snapshot)) return {"A hang without a cure", words + "."};
+  const auto said = [&](const char* part) {
+    return stall.evidence.find(part) != std::string::npos;
+  };
   std::vector<std::string> more;
-  if (stall.nodes.empty()) more.emplace_back("Mark nodes can show which node runs");
-  if (stall.core_dump.empty())
+  if (said(kMarkersShowMore)) more.emplace_back("Mark nodes can show which node runs");
+  if (said(kCoreDumpShowsMore))
     more.emplace_back("Core dump when it hangs can show where its kernels stand");
   if (!more.empty()) words += fmt::format(". Attach again: {}", fmt::join(more, ", "));
   return {"A hang without a cure", words + "."};

@@ -35,7 +35,7 @@ std::optional<int> rank_of(const std::string& text) {
   return whole ? std::optional(rank) : std::nullopt;
 }
 
-/// 0 = none is typed, or nothing that is one.
+/// In seconds; 0 = the usual one, or what is typed is none.
 double hang_after_of(const std::string& text) {
   const engine::Result<double> typed = typed_hang_deadline(text);
   return typed.ok() ? typed.value() : 0;
@@ -214,8 +214,9 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                         .hint = "all"});
   controls::input_text(context, "attach.rank", "Only rank", rank_,
                        {.tooltip = "Only the process whose RANK is this", .hint = "all"});
+  const std::string usual = usual_hang_deadline();
   controls::input_text(context, "attach.hang_after", "Hangs after (s)", hang_after_,
-                       {.tooltip = kHangDeadlineMeaning, .hint = kUsualHangDeadline});
+                       {.tooltip = kHangDeadlineMeaning, .hint = usual.c_str()});
   controls::checkbox(context, "attach.core_dump", "Core dump when it hangs", core_dump_,
                      {.enabled = host.empty(),
                       .reason = "The dump is written and read where the window runs",

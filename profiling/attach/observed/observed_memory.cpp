@@ -52,7 +52,7 @@ void ObservedProcess::take_allocation(const SpoolFrame& frame) {
   // Memory that a captured call allocates is the graph's own; its nodes say so.
   if (!frame.read(made) || made.in_capture != 0 || made.address == 0) return;
   if (made.bytes > ~made.address) return;
-  allocate(live_, frame,
+  allocate(live_, when_of(frame),
            {.address = made.address,
             .bytes = made.bytes,
             .space = space_of(made.memory),
@@ -64,7 +64,7 @@ void ObservedProcess::take_allocation(const SpoolFrame& frame) {
 void ObservedProcess::take_block(const SpoolFrame& frame) {
   spool::TensorBlock made{};
   if (!frame.read(made) || made.address == 0 || made.bytes > ~made.address) return;
-  allocate(live_blocks_, frame,
+  allocate(live_blocks_, {.position = frame.position, .time = made.listed != 0 ? 0 : frame.time},
            {.address = made.address,
             .bytes = made.bytes,
             .space = engine::MemorySpace::Device,
@@ -102,28 +102,28 @@ bool ObservedProcess::kept_by_pool(const engine::Allocation& block) const {
   });
 }
 
-void ObservedProcess::allocate(Live& live, const SpoolFrame& frame, engine::Allocation block) {
-  release(live, frame, block.address);
+void ObservedProcess::allocate(Live& live, When made, engine::Allocation block) {
+  release(live, {.position = made.position}, block.address);
   if (ledger_.size() >= kMostLedger) forget_oldest();
   block.id = ledger_.empty() ? 1 : ledger_.back().id + 1;
   block.owner += fmt::format(" {}", block.id);
-  block.allocated_at = frame.position;
+  block.allocated_at = made.position;
   live[block.address] = ledger_.size();
   ledger_.push_back(std::move(block));
-  ledger_times_.push_back({.allocated = frame.time});
+  ledger_times_.push_back({.allocated = made.time});
 }
 
 void ObservedProcess::take_release(const SpoolFrame& frame) {
   spool::Release released{};
   if (!frame.read(released) || released.in_capture != 0) return;
   if (released.bytes == 0) {
-    release(live_, frame, released.address);
+    release(live_, when_of(frame), released.address);
     return;
   }
   // One call may unmap several neighbouring blocks.
   auto block = live_.lower_bound(released.address);
   while (block != live_.end() && block->first - released.address < released.bytes) {
-    end_of(block->second, frame);
+    end_of(block->second, when_of(frame));
     block = live_.erase(block);
   }
 }
@@ -131,23 +131,22 @@ void ObservedProcess::take_release(const SpoolFrame& frame) {
 void ObservedProcess::take_block_released(const SpoolFrame& frame) {
   spool::TensorBlockReleased released{};
   if (!frame.read(released)) return;
-  engine::Allocation* block = release(live_blocks_, frame, released.address);
+  engine::Allocation* block = release(live_blocks_, when_of(frame), released.address);
   if (block != nullptr)
     block->freed_where = python_words(frame.text_after(sizeof released, 0, released.python_bytes));
 }
 
-engine::Allocation* ObservedProcess::release(Live& live, const SpoolFrame& frame,
-                                             std::uint64_t address) {
+engine::Allocation* ObservedProcess::release(Live& live, When gone_at, std::uint64_t address) {
   const auto block = live.find(address);
   if (block == live.end()) return nullptr;
-  engine::Allocation& gone = end_of(block->second, frame);
+  engine::Allocation& gone = end_of(block->second, gone_at);
   live.erase(block);
   return &gone;
 }
 
-engine::Allocation& ObservedProcess::end_of(std::size_t place, const SpoolFrame& frame) {
-  ledger_times_[place].released = frame.time;
-  ledger_[place].freed_at = frame.position;
+engine::Allocation& ObservedProcess::end_of(std::size_t place, When gone_at) {
+  ledger_times_[place].released = gone_at.time;
+  ledger_[place].freed_at = gone_at.position;
   return ledger_[place];
 }
 

@@ -48,7 +48,7 @@ struct ObservedReplay {
 struct ObservedUpdate {
   std::string call;
   std::uint64_t node = 0;  // CUgraphNode; 0 = the whole graph
-  std::uint64_t time = 0;
+  std::uint64_t time = 0;  // nanoseconds on CLOCK_MONOTONIC
 };
 
 /// One instantiated graph.
@@ -161,12 +161,19 @@ class ObservedProcess {
   ObservedGraph* find(std::uint64_t number);
   const ObservedGraph* find(std::uint64_t number) const;
   using Live = std::map<std::uint64_t, std::size_t>;  // address -> index into ledger_
-  /// By this frame. A release that was not seen comes first: the address has a new owner.
-  void allocate(Live& live, const SpoolFrame& frame, engine::Allocation block);
-  /// Null = none lives there.
-  engine::Allocation* release(Live& live, const SpoolFrame& frame, std::uint64_t address);
-  /// Of a place in the ledger.
-  engine::Allocation& end_of(std::size_t place, const SpoolFrame& frame);
+  struct When {
+    std::uint64_t position = 0;
+    std::uint64_t time = 0;  // nanoseconds on CLOCK_MONOTONIC; 0 = not known
+  };
+  static When when_of(const SpoolFrame& frame) {
+    return {.position = frame.position, .time = frame.time};
+  }
+  /// Where an address has another owner already, its release was not seen: it has no time.
+  void allocate(Live& live, When made, engine::Allocation block);
+  /// Null = no memory of `live` is there.
+  engine::Allocation* release(Live& live, When gone_at, std::uint64_t address);
+  /// What is at this place of the ledger has been released.
+  engine::Allocation& end_of(std::size_t place, When gone_at);
   /// `node`: CUgraphNode; 0 = the whole graph.
   static void note_update(ObservedGraph& graph, const SpoolFrame& frame, std::string_view call,
                           std::uint64_t node);
@@ -197,7 +204,7 @@ class ObservedProcess {
   std::vector<ObservedLibrary> libraries_;
   std::unordered_map<std::uint32_t, std::string> threads_;
 
-  /// Nanoseconds on CLOCK_MONOTONIC.
+  /// Nanoseconds on CLOCK_MONOTONIC; 0 = not known.
   struct BlockTimes {
     std::uint64_t allocated = 0;
     std::uint64_t released = 0;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/model/text.h"
 #include "profiling/attach/observed/observed_process.h"
 #include "profiling/hazards/snapshot/accesses.h"
 
@@ -20,6 +21,8 @@ std::vector<HeldAddress> held_addresses(const std::vector<engine::Allocation>& l
   Snapshot alone;
   alone.ledger = ledger;
   alone.graphs.push_back(graph);
+  // A kernel may have got an address since, so memory that was made after the capture counts.
+  alone.graphs.front().capture_began = alone.graphs.front().capture_ended = 0;
   std::vector<HeldAddress> held;
   for (const Touch& touch : find_touches(alone, alone.graphs.front()))
     held.push_back({touch.word, touch.node});
@@ -43,6 +46,7 @@ class Newest {
   };
 
   bool takes(const One& one) const {
+    if (one.time == 0) return false;  // not known
     const std::vector<One>& list = lists_[one.node >= 0];
     return list.size() < kMostRecent || one.time > list.back().time;
   }
@@ -68,7 +72,9 @@ class Newest {
 
 void ObservedProcess::note_update(ObservedGraph& graph, const SpoolFrame& frame,
                                   std::string_view call, std::uint64_t node) {
-  graph.updates.push_back({.call = std::string(call), .node = node, .time = frame.time});
+  constexpr std::size_t kMostCall = 100;  // bytes of a name from the file
+  graph.updates.push_back(
+      {.call = engine::shown_text(call, kMostCall), .node = node, .time = frame.time});
   if (graph.updates.size() > kMostRecent) graph.updates.erase(graph.updates.begin());
 }
 
@@ -104,9 +110,9 @@ std::vector<RecentUpdate> ObservedProcess::recent_updates(std::uint64_t number) 
 
 RecentEvents ObservedProcess::recent_events(std::uint64_t number) const {
   const ObservedGraph* graph = find(number);
-  const std::vector<HeldAddress> held = graph != nullptr && graph->complete
-                                            ? held_addresses(ledger_, graph->graph)
-                                            : std::vector<HeldAddress>();
+  const bool known = graph != nullptr && graph->complete;
+  const std::vector<HeldAddress> held =
+      known ? held_addresses(ledger_, graph->graph) : std::vector<HeldAddress>();
   Newest released;
   Newest allocated;
   for (std::size_t place = 0; place < ledger_.size(); ++place) {
@@ -119,7 +125,9 @@ RecentEvents ObservedProcess::recent_events(std::uint64_t number) const {
   }
   return {.released = released.of(ledger_),
           .allocated = allocated.of(ledger_),
-          .updates = recent_updates(number)};
+          .updates = recent_updates(number),
+          .memory_known = known,
+          .updates_known = graph != nullptr};
 }
 
 }  // namespace profiling

@@ -31,6 +31,8 @@ struct RecentEvents {
   std::vector<RecentMemory> released{};
   std::vector<RecentMemory> allocated{};
   std::vector<RecentUpdate> updates{};
+  bool memory_known = false;   // which memory that graph holds: all its nodes were read
+  bool updates_known = false;  // which updates are its own: it was seen, and is not forgotten
 };
 
 }  // namespace profiling

@@ -1,5 +1,10 @@
 // Nodes of executable graphs that the program changes in place. It names them by the nodes of its
 // graph; where a marked copy was instantiated instead, the driver knows them by the copy's.
+#include "profiling/attach/preload/exec_node_hooks.h"
+
+#include <atomic>
+#include <cstdint>
+
 #include "profiling/attach/preload/entry_points.h"
 #include "profiling/attach/preload/graph_markers.h"
 #include "profiling/attach/preload/graph_walk.h"
@@ -13,11 +18,27 @@ CUresult on_node(CUgraphExec exec, CUgraphNode node, Arguments... arguments) {
   return real<Wrapper>(exec, node_in(exec, node), arguments...);
 }
 
+// A program may switch nodes before every launch: its frames would fill the spool within a minute.
+constexpr std::uint32_t kMostNodeCalls = 1U << 14;      // that all get a frame
+constexpr std::uint64_t kBetweenCalls = 1'000'000'000;  // ns, of those behind them
+constinit std::atomic<std::uint32_t> g_node_calls{0};
+constinit std::atomic<std::uint64_t> g_last_node_call{0};  // behind them; ns on CLOCK_MONOTONIC
+
+bool gets_frame() {
+  if (g_node_calls.load(std::memory_order_relaxed) < kMostNodeCalls &&
+      g_node_calls.fetch_add(1, std::memory_order_relaxed) < kMostNodeCalls)
+    return true;
+  const std::uint64_t time = now();
+  std::uint64_t last = g_last_node_call.load(std::memory_order_relaxed);
+  return time >= last + kBetweenCalls &&
+         g_last_node_call.compare_exchange_strong(last, time, std::memory_order_relaxed);
+}
+
 /// That it was changed gets a frame, by the name that the call has in the runtime.
 template <auto Wrapper, class... Arguments>
 CUresult set_on_node(const char* call, CUgraphExec exec, CUgraphNode node, Arguments... arguments) {
   const CUresult result = on_node<Wrapper>(exec, node, arguments...);
-  if (result != CUDA_SUCCESS) return result;
+  if (result != CUDA_SUCCESS || spool_header() == nullptr || !gets_frame()) return result;
   const std::uint32_t bytes = text_bytes(call);
   Frame<spool::NodeCall> frame(bytes);
   if (!frame) return result;
@@ -52,6 +73,12 @@ CUDA_KERNEL_NODE_PARAMS newest_version(const CUDA_KERNEL_NODE_PARAMS_v1& from) {
 }
 
 }  // namespace
+
+void forget_node_calls_of_parent() {
+  g_node_calls.store(0, std::memory_order_relaxed);
+  g_last_node_call.store(0, std::memory_order_relaxed);
+}
+
 }  // namespace attach
 
 using attach::changed;

@@ -112,16 +112,19 @@ CUresult updated(CUgraphExec exec, CUgraph graph, std::initializer_list<CUgraphN
   return result;
 }
 
-/// Before the launch: it must not seem to come after what follows it. The replay's number, counted
-/// from 1; 0 = launches of this one are not counted.
-std::uint64_t launching(CUgraphExec exec, CUstream stream) {
-  GraphCounter* counter = counter_of(number(exec));
-  if (counter == nullptr) return 0;
+/// Counted from 1; 0 = launches of this graph are not counted.
+std::uint64_t next_replay(const GraphCounter* counter) {
+  return counter == nullptr ? 0 : counter->launches.load(std::memory_order_relaxed) + 1;
+}
+
+/// Counts it. Before the launch: it must not seem to come after what follows it.
+void launching(GraphCounter* counter, CUstream stream) {
+  if (counter == nullptr) return;
   spool::FileHeader* header = spool_header();
   counter->last_launch.store(header->end.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);
   counter->last_stream.store(number(stream), std::memory_order_relaxed);
-  return counter->launches.fetch_add(1, std::memory_order_relaxed) + 1;
+  counter->launches.fetch_add(1, std::memory_order_relaxed);
 }
 
 void destroying(CUgraphExec exec) {
@@ -230,16 +233,19 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  const std::uint64_t replay = attach::launching(exec, stream);
   attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
-  attach::ComparedReplay compared(number(exec), replay, {.stream = stream}, wait);
+  attach::GraphCounter* counter = attach::counter_of(number(exec));
+  attach::ComparedReplay compared(number(exec), attach::next_replay(counter), {.stream = stream},
+                                  wait);
+  attach::launching(counter, stream);  // what waits for a comparison has not begun
   return compared.launched(real<&cuGraphLaunch>(exec, stream));
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
-  const std::uint64_t replay = attach::launching(exec, stream);
   attach::WaitScope wait(attach::spool::WaitCall::GraphLaunch, stream);
-  attach::ComparedReplay compared(number(exec), replay, {.stream = stream, .per_thread = true},
-                                  wait);
+  attach::GraphCounter* counter = attach::counter_of(number(exec));
+  attach::ComparedReplay compared(number(exec), attach::next_replay(counter),
+                                  {.stream = stream, .per_thread = true}, wait);
+  attach::launching(counter, stream);
   return compared.launched(real<&cuGraphLaunch_ptsz>(exec, stream));
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {

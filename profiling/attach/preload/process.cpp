@@ -15,6 +15,7 @@
 #include "profiling/attach/preload/conditional_nodes.h"
 #include "profiling/attach/preload/eager_launches.h"
 #include "profiling/attach/preload/entry_points.h"
+#include "profiling/attach/preload/exec_node_hooks.h"
 #include "profiling/attach/preload/graph_markers.h"
 #include "profiling/attach/preload/real_symbols.h"
 #include "profiling/attach/preload/spool_file.h"
@@ -204,6 +205,7 @@ void child_after_fork() {
   drop_blocks_of_parent();
   drop_comparisons_of_parent();
   drop_markers_of_parent();
+  forget_node_calls_of_parent();
   unlock_conditionals_of_parent();
   unlock_waiting_kernels_of_parent();
   unlock_tensor_maps_of_parent();

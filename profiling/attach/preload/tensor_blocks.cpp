@@ -71,12 +71,18 @@ void remove(std::size_t place) {
   --g_count;
 }
 
-void report(const Block& block, bool in_capture) {
+struct Reported {
+  bool in_capture = false;
+  bool listed = false;  // made earlier
+};
+
+void report(const Block& block, Reported as) {
   Frame<spool::TensorBlock> frame;
   if (!frame) return;
   frame->address = block.address;
   frame->bytes = block.bytes;
-  frame->in_capture = in_capture ? 1 : 0;
+  frame->in_capture = as.in_capture ? 1 : 0;
+  frame->listed = as.listed ? 1 : 0;
 }
 
 enum class Because : bool { OfTheCapture, OfTheProgram };
@@ -115,7 +121,7 @@ void made(std::uint64_t address, std::uint64_t bytes) {
                     : in_capture ? State::Ignored
                                  : State::Quiet};
   if (of_graph) ++g_of_graphs;
-  if (watched || of_graph) report(block, in_capture);
+  if (watched || of_graph) report(block, {.in_capture = in_capture});
 }
 
 void released(std::uint64_t address) {
@@ -155,7 +161,7 @@ void report_live_blocks() {
   if (g_count == 0) return;
   for (Block& block : g_blocks) {
     if (block.address == 0) continue;
-    if (block.state == State::Quiet) report(block, false);
+    if (block.state == State::Quiet) report(block, {.listed = true});
     if (block.state == State::Quiet || block.state == State::NextOwner)
       block.state = State::Reported;
   }

@@ -39,16 +39,15 @@ struct GraphCounter {
   std::atomic<std::uint64_t> last_stream;
 };
 
-/// Calls that may wait for the device. Their names are what people know: the runtime's calls end in
-/// the same ones.
+/// Calls that may wait for the device. Reports have the names that the runtime's calls have.
 enum class WaitCall : std::uint32_t {
   StreamSynchronize,
   EventSynchronize,
   ContextSynchronize,
   GraphLaunch,
-  CommunicatorEnd,       // of whichever kind: it may wait until graphs are gone
+  CommunicatorEnd,       // of any kind: it may wait until graphs are gone
   BeforeComparedLaunch,  // GraphLaunch that waits until its stream is idle, to compare memory
-  AfterComparedLaunch    // and for the end of its replay
+  AfterComparedLaunch    // GraphLaunch that waits for the end of its replay, to compare memory
 };
 inline constexpr WaitCall kLastWaitCall = WaitCall::AfterComparedLaunch;
 
@@ -217,7 +216,7 @@ struct TensorBlock {
   std::uint64_t address;
   std::uint64_t bytes;
   std::uint32_t in_capture;  // made during one
-  std::uint32_t unused;
+  std::uint32_t listed;      // lived before this frame, whose time is not the allocation's
 };
 
 /// Device memory that had another hash than at the comparison before, or after a replay.

@@ -6,6 +6,7 @@ namespace app {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
@@ -26,6 +27,37 @@ TEST(HangWatch, TheDeadlineFollowsTheWaitsSoFar) {
   state.longest_wait = 100 * kSecond;
   EXPECT_DOUBLE_EQ(hang_deadline(state, {}), 60);
   EXPECT_DOUBLE_EQ(hang_deadline(state, {.after_seconds = 3}), 3);
+}
+
+TEST(HangWatch, ADeadlineIsTypedInSeconds) {
+  EXPECT_EQ(usual_hang_deadline(), "20 times the longest wait so far, 10 s to 60 s");
+  EXPECT_DOUBLE_EQ(typed_hang_deadline("0.1").value(), 0.1);
+  EXPECT_DOUBLE_EQ(typed_hang_deadline("0").value(), 0);  // the usual one
+  EXPECT_DOUBLE_EQ(hang_deadline({}, {.after_seconds = typed_hang_deadline("0").value()}), 10);
+  for (const char* wrong : {"", "-1", "0.05", "86401", "nan", "1s"})
+    EXPECT_FALSE(typed_hang_deadline(wrong).ok()) << wrong;
+}
+
+TEST(HangWatch, WhatWouldShowMoreIsSaid) {
+  profiling::SpoolState state = waiting(100);
+  const auto evidence = [&](const HangingDevice& device) {
+    return hang_record({}, state, {}, state.waits[0], 130 * kSecond, 10, device)
+        .outcome.stall.at(0)
+        .evidence;
+  };
+  EXPECT_THAT(evidence({}), Not(HasSubstr(kMarkersShowMore)));  // no graph hangs
+  EXPECT_THAT(evidence({}), Not(HasSubstr(kCoreDumpShowsMore)));
+  state.graphs = {{.exec = 1, .graph = 1, .launches = 5, .last_launch = 50, .last_stream = 7}};
+  EXPECT_THAT(evidence({}), HasSubstr(kMarkersShowMore));
+  EXPECT_THAT(evidence({.may_be_dumped = true}), HasSubstr(kCoreDumpShowsMore));
+}
+
+TEST(HangWatch, TheThreadsThatWaitComeBeforeWhatWasDoneLast) {
+  const profiling::SpoolState state = waiting(100);
+  const std::string evidence = hang_record({}, state, {}, state.waits[0], 130 * kSecond, 10, {})
+                                   .outcome.stall.at(0)
+                                   .evidence;
+  EXPECT_LT(evidence.find("has been in cudaStreamSynchronize"), evidence.find("No releases"));
 }
 
 TEST(HangWatch, TheOldestWaitCounts) {
@@ -83,7 +115,8 @@ TEST(HangWatch, ALaunchThatWaitsToCompareMemoryIsSaidToDoSo) {
   found = stall(Call::BeforeComparedLaunch);
   // The host is not blocked by the driver: it waits for the device.
   EXPECT_EQ(found.kind, profiling::StallKind::Unknown);
-  EXPECT_THAT(found.evidence, HasSubstr("is launch 5 of graph 1, which has not begun. "));
+  EXPECT_THAT(found.evidence,
+              HasSubstr("is launch 5 of graph 1; the launch that waits has not begun. "));
   EXPECT_THAT(found.evidence, HasSubstr("in cudaGraphLaunch, which waits for earlier work on its "
                                         "stream to compare memory, for 30.0 s. "));
   found = stall(Call::AfterComparedLaunch);

@@ -34,7 +34,7 @@ class ObservingPools : public testing::Test {
   void tensor(std::uint64_t address, std::uint32_t in_capture, std::uint32_t thread = 1234) {
     spool_.add(
         spool::TensorBlock{
-            .address = address, .bytes = 4096, .in_capture = in_capture, .unused = 0},
+            .address = address, .bytes = 4096, .in_capture = in_capture, .listed = 0},
         {}, thread);
   }
   void dropped(std::uint64_t address) {

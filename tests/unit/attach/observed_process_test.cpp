@@ -103,7 +103,7 @@ class Observing : public testing::Test {
 TEST_F(Observing, TensorsLieInsideTheirSegment) {
   const auto tensor = [this](std::uint64_t address, std::uint64_t bytes) {
     spool_.add(
-        spool::TensorBlock{.address = address, .bytes = bytes, .in_capture = 0, .unused = 0});
+        spool::TensorBlock{.address = address, .bytes = bytes, .in_capture = 0, .listed = 0});
   };
   const auto dropped = [this](std::uint64_t address, std::string_view python) {
     spool_.add(spool::TensorBlockReleased{.address = address,

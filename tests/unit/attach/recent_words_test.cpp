@@ -132,9 +132,77 @@ TEST_F(RecentWords, WhatTheUpdateReplacedHasNoNode) {
               HasSubstr("Newest updates of graph 1: cudaGraphExecKernelNodeSetParams, "));
 }
 
+TEST_F(RecentWords, ATensorThatWasListedHasNoTime) {
+  allocate(kBlock);
+  spool_.add(
+      spool::TensorBlock{.address = kBlock + 1024, .bytes = 512, .in_capture = 0, .listed = 1});
+  graph(1, kBlock + 1024);
+  EXPECT_THAT(words(1, spool_.end()),
+              AllOf(HasSubstr("Newest allocations of memory of graph 1: \"cudaMalloc 1\""),
+                    Not(HasSubstr("tensor"))));
+  // Its release has one.
+  spool_.add(spool::TensorBlockReleased{.address = kBlock + 1024, .python_bytes = 0, .unused = 0});
+  spool_.add(
+      spool::TensorBlock{.address = kBlock + 1024, .bytes = 512, .in_capture = 0, .listed = 0});
+  EXPECT_THAT(words(1, spool_.end()),
+              AllOf(HasSubstr("Newest releases of memory of graph 1: \"tensor 2\""),
+                    HasSubstr("Newest allocations of memory of graph 1: \"tensor 3\"")));
+}
+
+TEST_F(RecentWords, AReleaseThatWasNotSeenHasNoTime) {
+  allocate(kBlock);
+  graph(1, kBlock);
+  allocate(kBlock);
+  EXPECT_THAT(words(1, spool_.end()),
+              AllOf(HasSubstr("No releases are known. "),
+                    HasSubstr("Newest allocations of memory of graph 1: \"cudaMalloc 2\"")));
+}
+
+TEST_F(RecentWords, ANodeMayHoldMemoryThatIsYoungerThanTheCapture) {
+  allocate(kBlock);
+  graph(1, kBlock);
+  allocate(kBlock + 4096);
+  spool::NodeChanged changed{};
+  changed.exec = 0xE1;
+  changed.node.node = 0x100;
+  changed.node.type = 0;
+  changed.node.kernel.argument_bytes = 8;
+  const std::uint64_t held = kBlock + 4096;
+  spool_.add(changed, std::string_view(reinterpret_cast<const char*>(&held), sizeof held));
+  release(kBlock + 4096);
+  EXPECT_THAT(
+      words(1, spool_.end()),
+      HasSubstr("Newest releases of memory of graph 1: \"cudaMalloc 2\" (4 KiB), held by "));
+}
+
+TEST_F(RecentWords, WhoseMemoryItIsMayBeUnknown) {
+  allocate(kBlock);
+  spool_.add(spool::GraphBegan{.graph = 1,
+                               .exec = 0xE1,
+                               .source = 0x60,
+                               .reason = spool::GraphReason::Instantiated,
+                               .nodes = 1});
+  release(kBlock);
+  EXPECT_THAT(words(1, spool_.end()),
+              HasSubstr("Newest releases (which memory graph 1 holds is not known): \"cudaMalloc"));
+  graph(2, kBlock);
+  call(2, "cudaGraphNodeSetEnabled (off)");
+  // One that was never seen, or is forgotten.
+  EXPECT_THAT(words(7, spool_.end()),
+              AllOf(HasSubstr("Newest releases (which memory graph 7 holds is not known): "),
+                    HasSubstr("Newest updates (those of graph 7 are not known): cudaGraphNode")));
+}
+
+TEST_F(RecentWords, NamesFromTheFileAreBounded) {
+  graph(1, kBlock);
+  call(1, std::string(60'000, 'x'));
+  EXPECT_LT(words(1, spool_.end()).size(), 1000U);
+}
+
 TEST_F(RecentWords, MissingRecordsAreSaid) {
   spool_.set<std::uint64_t>(offsetof(spool::FileHeader, lost_frames), 2);
-  EXPECT_THAT(words(0, 1), HasSubstr("Newer ones may be missing: 2 records could not be kept. "));
+  EXPECT_THAT(words(0, 1), HasSubstr("Newer ones may be missing: 2 records could not be kept "
+                                     "(--spool-limit allows more). "));
 }
 
 }  // namespace
