@@ -54,6 +54,7 @@ class Window:
         self.map_path.unlink(missing_ok=True)
         self.pointer, self.pointer_down = None, False
         self.frame_before = 0
+        self.input_pending = False
         self.display = Display(max(width, 800), max(height, 600))
         self.environment = dict(
             os.environ, DISPLAY=self.display.name, LIBGL_ALWAYS_SOFTWARE="1",
@@ -165,6 +166,7 @@ class Window:
     def xdotool(self, *arguments):
         # The window draws only a few frames for it, and may have done so before this returns.
         self.frame_before = self.map()["frame"]
+        self.input_pending = True
         if "mousemove" in arguments:
             last = len(arguments) - 1 - arguments[::-1].index("mousemove")
             self.pointer = arguments[last + 1:last + 3]
@@ -215,13 +217,17 @@ class Window:
         apart = [abs(seen - wanted) for seen, wanted in zip(current["pointer"], self.pointer or ())]
         return max(apart, default=0) < 1 and current["pointer_down"] == self.pointer_down
 
+    def drew_last_input(self, current):
+        return current["frame"] >= self.frame_before + FRAMES_OF_INPUT and self.took_pointer(current)
+
     def settle(self):
         """Waits until ImGui has nothing left to draw after an action. A busy machine may deliver an event later than
         the frames before it end, and let the window draw none for longer than is waited for another here: those of
         the last input come first. Where it draws none for it, a pointer that was there already, nothing is lost."""
-        with contextlib.suppress(WaitedTooLong):
-            self.wait("frames of the last input", lambda current: current["frame"] >= self.frame_before + FRAMES_OF_INPUT
-                      and self.took_pointer(current), 2)
+        if self.input_pending:
+            with contextlib.suppress(WaitedTooLong):
+                self.wait("frames of the last input", self.drew_last_input, 2)
+            self.input_pending = False
         end = time.monotonic() + 2 * PATIENCE  # while something is timed, frames wait for longer
         drawn = None
         while (current := self.map())["frame"] != drawn or (current.get("frames_left") and time.monotonic() < end):
