@@ -129,13 +129,12 @@ def main():
     arguments.add_argument("--clock", type=float, default=1755.0, help="MHz")
     arguments.add_argument("--walk", help="print the instructions of this kernel's walk")
     given = arguments.parse_args()
-    folder = machine_code.tool_folder()
-    if folder is None:
+    if machine_code.tool_folder() is None:
         sys.exit("cuobjdump is not installed")
     pattern = "|".join(kernel.symbol for kernel in KERNELS)
     functions = {}
     for path in objects(given.objects):
-        functions |= machine_code.parse(machine_code.disassembled(path, folder, pattern), pattern)
+        functions |= machine_code.parse(machine_code.disassembled(path, pattern), pattern)
     if not given.walk:
         print("| kernel | " + " | ".join(RATES) + " | instructions | limit | share of a copy permitted |")
         print("|" + " --- |" * (len(RATES) + 4))

@@ -10,7 +10,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
+import unittest
 from dataclasses import dataclass
 
 LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(@!?U?P\w+\s+)?(\S+)\s*([^;]*);\s*/\* (0x[0-9a-f]+) \*/")
@@ -18,6 +20,7 @@ SECOND_WORD = re.compile(r"^\s*/\* (0x[0-9a-f]+) \*/\s*$")
 TARGET = re.compile(r"0x([0-9a-f]+)")
 ENDS = ("EXIT", "RET", "BRX", "KILL", "BPT", "JMX")
 NO_BARRIER = 7
+SKIP = 77  # the exit code of a skipped test
 
 
 @dataclass
@@ -60,22 +63,31 @@ def tool_folder():
     return os.path.dirname(found) if found else None
 
 
-def cuobjdump(folder, *arguments):
+def main():
+    """Runs the tests of the script that calls, or skips them by name where the tools are missing."""
+    if tool_folder() is None:
+        print("skipped: cuobjdump is not installed")
+        sys.exit(SKIP)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
+
+
+def cuobjdump(*arguments):
+    folder = tool_folder()
     return subprocess.run([os.path.join(folder, "cuobjdump"), *arguments], check=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True,
                           env=dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"])).stdout
 
 
-def stack_bytes(path, folder):
+def stack_bytes(path):
     """{symbol: bytes of the stack of a thread}, of all kernels; takes a fraction of a second."""
-    found = re.findall(r"Function (\S+):\s+REG:\d+ STACK:(\d+)", cuobjdump(folder, "-res-usage", path))
+    found = re.findall(r"Function (\S+):\s+REG:\d+ STACK:(\d+)", cuobjdump("-res-usage", path))
     return {symbol: int(stack) for symbol, stack in found}
 
 
-def disassembled(path, folder, pattern):
+def disassembled(path, pattern):
     """Of the kernels whose symbols match. All of the library's take a minute."""
-    symbols = [symbol for symbol in stack_bytes(path, folder) if re.search(pattern, symbol)]
-    return cuobjdump(folder, "-sass", "-fun", ",".join(symbols), path) if symbols else ""
+    symbols = [symbol for symbol in stack_bytes(path) if re.search(pattern, symbol)]
+    return cuobjdump("-sass", "-fun", ",".join(symbols), path) if symbols else ""
 
 
 def parse(text, pattern=""):

@@ -11,7 +11,6 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import machine_code  # noqa: E402
 
-SKIP = 77
 LIBRARY = sys.argv[1]
 INSTANCES = 12  # two formats of X, three output types, two tiles
 
@@ -28,7 +27,7 @@ def is_arrival(instruction):
 class StageReads(unittest.TestCase):
     def test_every_load_is_done_when_a_stage_is_given_back(self):
         kernels = machine_code.parse(
-            machine_code.disassembled(LIBRARY, FOLDER, "m_grouped_block_kernel"), "m_grouped_block_kernel")
+            machine_code.disassembled(LIBRARY, "m_grouped_block_kernel"), "m_grouped_block_kernel")
         self.assertEqual(len(kernels), INSTANCES)
         for symbol, instructions in kernels.items():
             with self.subTest(symbol):
@@ -39,8 +38,4 @@ class StageReads(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FOLDER = machine_code.tool_folder()
-    if FOLDER is None:
-        print("skipped: cuobjdump is not installed")
-        sys.exit(SKIP)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    machine_code.main()

@@ -9,7 +9,6 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import machine_code  # noqa: E402
 
-SKIP = 77
 LIBRARY, HEADER = sys.argv[1:3]
 
 WAIT = "ACQBULK"  # griddepcontrol.wait
@@ -18,10 +17,10 @@ INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(.*?);")
 HAZARDS = ("hazard", "dependent_kernel", "early_trigger")  # the gallery's own
 
 
-def disassembled(folder):
+def disassembled():
     """[(symbol, first wait, first access of global memory)]; positions, None = there is none."""
     kernels = []
-    for line in machine_code.cuobjdump(folder, "-sass", LIBRARY).splitlines():
+    for line in machine_code.cuobjdump("-sass", LIBRARY).splitlines():
         if name := re.search(r"Function : (\S+)", line):
             kernels.append([name.group(1), None, None])
             position = 0
@@ -39,7 +38,7 @@ class WaitingKernels(unittest.TestCase):
     def setUpClass(cls):
         with open(HEADER, encoding="utf-8") as header:
             cls.listed = re.findall(r'^ +"(\d+\w+_kernel)"', header.read(), re.MULTILINE)
-        cls.kernels = disassembled(FOLDER)
+        cls.kernels = disassembled()
 
     def is_listed(self, symbol):
         return any(name in symbol for name in self.listed)
@@ -60,8 +59,4 @@ class WaitingKernels(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FOLDER = machine_code.tool_folder()
-    if FOLDER is None:
-        print("skipped: cuobjdump is not installed")
-        sys.exit(SKIP)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    machine_code.main()
