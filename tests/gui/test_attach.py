@@ -45,14 +45,8 @@ def open_dialog(open_window, **sizes):
     return window
 
 
-def fill(window, name, text):
-    window.click(name)
-    window.xdotool("type", "--delay", 10, "--", str(text))
-    window.settle()
-
-
 def read(window, folder):
-    fill(window, "attach.record", folder)
+    window.fill("attach.record", folder)
     window.click("attach.read")
 
 
@@ -129,7 +123,7 @@ def test_programs_are_remembered_and_fill_the_fields(open_window, tmp_path):
 
 def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, tmp_path):
     window = open_dialog(open_window)
-    fill(window, "attach.command", "python 'train.py")
+    window.fill("attach.command", "python 'train.py")
     shown(window, "attach.refusal", "Command: the quote in front of 'train.py' is not closed")
     assert not window.control("attach.start")["enabled"]
     if window.control("attach.missing"):
@@ -142,17 +136,17 @@ def test_what_cannot_be_started_or_read_is_refused_with_a_sentence(open_window, 
 
 def test_a_deadline_that_is_none_is_refused_with_its_limits(open_window):
     window = open_dialog(open_window)
-    fill(window, "attach.command", "true")
-    fill(window, "attach.hang_after", "0")  # the usual one
+    window.fill("attach.command", "true")
+    window.fill("attach.hang_after", "0")  # the usual one
     shown(window, "attach.hang_after", "0")
     assert window.control("attach.refusal") is None
-    fill(window, "attach.hang_after", ".05")  # behind what is there
+    window.fill("attach.hang_after", ".05")  # behind what is there
     shown(window, "attach.refusal", "'0.05' is no deadline of a hang: give 0.1 to 86400 seconds, or 0 for 20 times the longest")
     assert not window.control("attach.start")["enabled"]
     assert window.control("attach.start")["reason"] == value(window.map(), "attach.refusal")
     window.press("BackSpace")
     window.press("BackSpace")
-    fill(window, "attach.hang_after", "5")
+    window.fill("attach.hang_after", "5")
     window.wait("no refusal", lambda m: not any(c["id"] == "attach.refusal" for c in m["controls"]))
 
 
@@ -170,7 +164,7 @@ def test_ranks_are_compared_at_the_end(open_window, tmp_path, monkeypatch):
     script.write_text(f"export LD_LIBRARY_PATH={subjects}\n"
                       f"for r in 0 1 2; do RANK=$r {subjects}/attached_subject getproc healthy & done; wait\n")
     window = open_dialog(open_window)
-    fill(window, "attach.command", f"sh {script}")
+    window.fill("attach.command", f"sh {script}")
     window.click("attach.start")
     shown(window, "attach.state", "ended with exit code 0")
     shown(window, "attach.findings", "3 ranks captured the same graphs, and launched each equally often")
@@ -180,7 +174,7 @@ def test_a_program_is_started_so_that_a_hang_leaves_a_core_dump(open_window, tmp
     built_subjects()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     window = open_dialog(open_window)
-    fill(window, "attach.command", "printenv CUDA_COREDUMP_FILE")
+    window.fill("attach.command", "printenv CUDA_COREDUMP_FILE")
     window.click("attach.core_dump")
     window.click("attach.start")
     shown(window, "attach.state", "ended with exit code 0")
@@ -196,7 +190,7 @@ def test_memory_is_compared_where_the_box_is_checked(open_window, monkeypatch, t
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     window = open_dialog(open_window)
     program = f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc input-not-refreshed"
-    fill(window, "attach.command", program)
+    window.fill("attach.command", program)
     window.click("attach.start")
     shown(window, "attach.state", "ended with exit code 0")
     shown(window, "attach.process.0", "findings=0")
@@ -211,7 +205,7 @@ def test_a_hang_shows_the_node_that_runs_where_nodes_are_marked(open_window, mon
     subjects = built_subjects()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     window = open_dialog(open_window)
-    fill(window, "attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc hangs-in-the-middle")
+    window.fill("attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc hangs-in-the-middle")
     window.click("attach.markers")
     window.click("attach.start")
     shown(window, "attach.findings", "Its markers show 2 nodes finished, 1 running, 1 not reached", 60)
@@ -228,8 +222,8 @@ def test_a_hang_is_reported_at_the_deadline_that_was_typed_and_has_no_cure(open_
     subjects = built_subjects()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     window = open_dialog(open_window)
-    fill(window, "attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc hangs")
-    fill(window, "attach.hang_after", "1.5")
+    window.fill("attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc hangs")
+    window.fill("attach.hang_after", "1.5")
     window.click("attach.start")
     shown(window, "attach.findings", "no progress for ", 60)
     window.click("attach.end")
@@ -263,7 +257,7 @@ def test_a_program_is_watched_until_it_is_ended(open_window, monkeypatch, tmp_pa
     subjects = built_subjects()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     window = open_dialog(open_window)
-    fill(window, "attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc endless")
+    window.fill("attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc endless")
     window.click("attach.start")
     shown(window, "attach.state", "Running: ")
     shown(window, "attach.process.0", "findings=1")

@@ -52,12 +52,6 @@ def attaching(program, elsewhere, monkeypatch, tmp_path):  # noqa: F811
         window.close()
 
 
-def fill(window, name, text):
-    window.click(name)
-    window.xdotool("type", "--delay", 10, "--", str(text))
-    window.settle()
-
-
 def program_text(folder, after):
     return f"""sh -c 'cp {folder}/made/*.spool "$EXPERTSCOPE_ATTACH_FOLDER"; echo ready in $PWD; {after}'"""
 
@@ -66,8 +60,8 @@ def test_a_program_there_is_watched_until_it_is_ended(attaching, tmp_path):
     window, server = attaching()
     there = server.home / "there"
     there.mkdir()
-    fill(window, "attach.command", program_text(tmp_path, "exec sleep 60"))
-    fill(window, "attach.working_folder", there)
+    window.fill("attach.command", program_text(tmp_path, "exec sleep 60"))
+    window.fill("attach.working_folder", there)
     window.click("attach.start")
     state = value(shown(window, "attach.state", f" on {HOST})"), "attach.state")
     assert state.startswith("Running: sh -c")
@@ -86,7 +80,7 @@ def test_a_program_there_is_watched_until_it_is_ended(attaching, tmp_path):
 
 def test_a_lost_connection_is_said_and_what_arrived_stays(attaching, tmp_path):
     window, server = attaching()
-    fill(window, "attach.command", program_text(tmp_path, "sleep 60"))
+    window.fill("attach.command", program_text(tmp_path, "sleep 60"))
     window.click("attach.start")
     shown(window, "attach.findings", "train.py (process 1234)")
     server.cut()
@@ -98,6 +92,6 @@ def test_a_lost_connection_is_said_and_what_arrived_stays(attaching, tmp_path):
 def test_a_worker_without_the_library_is_said_to_be_so(attaching):
     window, _ = attaching(with_library=False)
     assert not value(window.map(), "attach.missing"), "what this machine lacks does not matter"
-    fill(window, "attach.command", "true")
+    window.fill("attach.command", "true")
     window.click("attach.start")
     shown(window, "attach.state", f"on {HOST}: the worker that was sent there was built without CUDA")

@@ -1,10 +1,11 @@
 """The window outlives its worker and reports the loss in time; no worker outlives the window."""
 import os
-import pathlib
 import signal
 import time
 
 import pytest
+
+from processes import is_alive
 
 FAKE = os.environ.get("FAKE_WORKER")
 
@@ -21,13 +22,6 @@ def fake(tmp_path):
         worker.chmod(0o755)
         return "--worker", str(worker)
     return make
-
-
-def is_there(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 def wait_until(condition, seconds=20):
@@ -93,7 +87,7 @@ def test_worker_that_does_not_answer_cancel_is_replaced_by_a_click(open_window, 
                         and m["state"]["worker_pid"] not in (0, pid))["state"]
     assert not state["live"], "the next worker would get the same run"
     assert window.control("worker.start") is None
-    assert wait_until(lambda: not is_there(pid))
+    assert wait_until(lambda: not is_alive(pid))
 
 
 def test_worker_is_replaced_from_the_palette(open_window, fake):
@@ -103,7 +97,7 @@ def test_worker_is_replaced_from_the_palette(open_window, fake):
     window.key("ctrl+shift+p")
     window.click("palette.worker.replace")
     window.wait("another worker", lambda m: m["state"]["worker_pid"] not in (0, pid))
-    assert wait_until(lambda: not is_there(pid))
+    assert wait_until(lambda: not is_alive(pid))
 
 
 def test_dropped_lines_are_counted_in_the_status_bar(open_window, fake):
@@ -119,4 +113,4 @@ def test_a_killed_window_leaves_no_process(open_window, fake, tmp_path):
     pids = [window.state()["worker_pid"], *map(int, hidden.read_text().split())]
     window.process.kill()
     window.process.wait()
-    assert wait_until(lambda: not any(map(is_there, pids))), [p for p in pids if is_there(p)]
+    assert wait_until(lambda: not any(map(is_alive, pids))), [p for p in pids if is_alive(p)]

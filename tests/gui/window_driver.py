@@ -206,7 +206,7 @@ class Window:
             low, high = control["rect"][1], control["rect"][3]
             frame = self.map()["frame"]
             self.xdotool("mousemove", 60, 300, "click", 4 if low < 100 or high < 300 else 5)
-            self.wait("frame after scrolling", lambda m: m["frame"] > frame + 2, 5)
+            self.wait("frame after scrolling", lambda m: m["frame"] > frame + 2)
         control = self.control(name)
         assert control is not None and control["visible"], f"{name} cannot be seen: {control}"
         x0, y0, x1, y1 = control["rect"]
@@ -228,9 +228,10 @@ class Window:
             with contextlib.suppress(WaitedTooLong):
                 self.wait("frames of the last input", self.drew_last_input, 2)
             self.input_pending = False
-        end = time.monotonic() + 2 * PATIENCE  # while something is timed, frames wait for longer
-        drawn = None
+        drawn, end = None, 0
         while (current := self.map())["frame"] != drawn or (current.get("frames_left") and time.monotonic() < end):
+            if current["frame"] != drawn:
+                end = time.monotonic() + 2 * PATIENCE  # while something is timed, frames wait for longer
             drawn = current["frame"]
             time.sleep(0.15)
 
@@ -239,7 +240,7 @@ class Window:
         no proof: others may have been in progress while a slow X server held the event."""
         before = self.frame_before
         self.wait(f"frame after {what}",
-                  lambda current: current["frame"] > before + 1 and self.took_pointer(current), 5)
+                  lambda current: current["frame"] > before + 1 and self.took_pointer(current))
 
     def click(self, name):
         """Hover, press and release, each in a separate frame. Also waits for the release:
@@ -272,9 +273,17 @@ class Window:
         time.sleep(0.7)
         self.click(name)
         self.wait(f"{name} to take text", lambda m: any(
-            c["id"] == name and c["kind"] == "input" for c in m["controls"]), 5)
+            c["id"] == name and c["kind"] == "input" for c in m["controls"]))
         self.xdotool("type", "--delay", 30, "--", text)
         self.press("Return")
+
+    def fill(self, name, text):
+        """Types into a field, behind what it holds. Keys are taken in over many frames, in a slow window for seconds."""
+        self.click(name)
+        self.xdotool("type", "--delay", 10, "--", str(text))
+        self.wait(f"{name} with '{text}'",
+                  lambda m: any(c["id"] == name and str(text) in c["value"] for c in m["controls"]))
+        self.settle()
 
     def press(self, *keys):
         """Held until a frame has seen it: older ImGui versions miss a shorter press."""
@@ -327,11 +336,7 @@ class Window:
         self.key("ctrl+o")
         self.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
         self.settle()
-        self.click("file.path")
-        self.xdotool("type", "--delay", 15, str(path))
-        self.wait("the path", lambda m: any(
-            c["id"] == "file.path" and c["value"] == str(path) for c in m["controls"]))
-        self.settle()
+        self.fill("file.path", path)
         self.click("file.accept")
 
     @contextlib.contextmanager

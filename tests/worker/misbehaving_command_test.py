@@ -5,6 +5,7 @@ Usage: misbehaving_command_test.py EXPERTSCOPE FAKE_WORKER
 """
 
 import os
+import pathlib
 import re
 import signal
 import stat
@@ -15,19 +16,13 @@ import unittest
 
 FAKE_WORKER = sys.argv.pop(2)
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from command_line import PROGRAM, SMALL, CommandLine  # noqa: E402 (takes the first argument itself)
+from processes import is_alive  # noqa: E402
 
 WORKER_FAILED = 2
 COULD_NOT_RUN = 3  # doctor
-
-
-def is_there(pid):
-    """Whether the process is alive; one that was killed and not yet reaped is not."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 def wait_until(condition, seconds=20):
@@ -65,8 +60,8 @@ class Misbehaving(CommandLine):
         return process
 
     def gone(self, *pids):
-        self.assertTrue(wait_until(lambda: not any(map(is_there, pids))),
-                        [pid for pid in pids if is_there(pid)])
+        self.assertTrue(wait_until(lambda: not any(map(is_alive, pids))),
+                        [pid for pid in pids if is_alive(pid)])
 
 
 class Waiting(Misbehaving):
