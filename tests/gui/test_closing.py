@@ -163,7 +163,7 @@ def test_quit_in_the_palette_asks_about_an_unsaved_result(open_window):
     quit_in_palette(window)
     window.wait("the question again", shown("close.discard"))
     window.settle()
-    window.click_if_there("close.discard")
+    window.last_click("close.discard")
     assert ended(window) == 0
     assert not list(window.folder.glob("expertscope-*.session"))
 

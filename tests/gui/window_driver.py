@@ -100,11 +100,11 @@ class Window:
         end = time.monotonic() + 10 * PATIENCE
         while self.process.poll() is None and time.monotonic() < end:
             if self.control("close.discard"):
-                self.click_if_there("close.discard")
+                self.last_click("close.discard")
                 break
             time.sleep(0.02)
 
-    def click_if_there(self, name):
+    def last_click(self, name):
         """The last click of a window, which draws no frame after it."""
         x0, y0, x1, y1 = self.control(name)["rect"]
         x, y = round((x0 + x1) / 2), round((y0 + y1) / 2)
@@ -228,10 +228,9 @@ class Window:
             with contextlib.suppress(WaitedTooLong):
                 self.wait("frames of the last input", self.drew_last_input, 2)
             self.input_pending = False
-        drawn, end = None, 0
+        # While something is timed, frames come one by one until it ends.
+        drawn, end = None, time.monotonic() + 2 * PATIENCE
         while (current := self.map())["frame"] != drawn or (current.get("frames_left") and time.monotonic() < end):
-            if current["frame"] != drawn:
-                end = time.monotonic() + 2 * PATIENCE  # while something is timed, frames wait for longer
             drawn = current["frame"]
             time.sleep(0.15)
 
@@ -372,19 +371,23 @@ class Window:
         return self.folder / after["state"]["screenshot_path"]
 
     def dismiss_notices(self):
-        """Through the list at the end of the status bar."""
-        if self.control("status.notices") is None:
-            return
-        self.click("status.notices")
-        self.wait("the list", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"]))
+        """Through the list at the end of the status bar. A notice may expire meanwhile, and the list with the last one."""
+        self.click_unless_gone("status.notices")
+        self.wait("the list", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"])
+                  or not any(c["id"] == "status.notices" for c in m["controls"]))
         self.settle()
         while self.control("notice.0.close"):
-            try:
-                self.click("status.dismiss_all" if self.control("status.dismiss_all") else "notice.0.close")
-            except AssertionError:
-                if self.control("notice.0.close"):
-                    raise  # else it has expired meanwhile
+            self.click_unless_gone("status.dismiss_all" if self.control("status.dismiss_all") else "notice.0.close")
             self.settle()
+
+    def click_unless_gone(self, name):
+        """For what disappears by itself: nothing is wrong where it did so before the click."""
+        try:
+            if self.control(name):
+                self.click(name)
+        except AssertionError:
+            if self.control(name):
+                raise
 
     def kill_worker(self, number=signal.SIGKILL):
         pid = self.state()["worker_pid"]
