@@ -102,9 +102,8 @@ std::string marker_words(const profiling::ObservedProcess& process, const Replay
     const std::string why = engine::shown_text(process.why_unmarked(graph), kShownText);
     words = !why.empty()
                 ? fmt::format("It has no markers, so which node runs is not known: {}. ", why)
-            : process.graphs_marked() > 0
-                ? "Whether it has markers is not known. "
-                : fmt::format("Launches before it may still run: {}. ", kMarkersShowMore);
+            : process.graphs_marked() > 0 ? "Whether it has markers is not known. "
+                                          : "Launches before it may still run. ";
   }
   for (const profiling::ObservedReplay& other : replays) {
     if (other.graph == graph) continue;
@@ -115,6 +114,12 @@ std::string marker_words(const profiling::ObservedProcess& process, const Replay
 }
 
 }  // namespace
+
+HangDetailWords words_of(profiling::HangDetail detail) {
+  if (detail == profiling::HangDetail::Markers)
+    return {"--markers", "Mark nodes", "which graph hangs, and in which node"};
+  return {"--core-dump", "Core dump when it hangs", "where its kernels stand"};
+}
 
 engine::Result<std::vector<std::string>> attach_core_dumps(const std::string& folder) {
   if (folder.find('%') != std::string::npos) {
@@ -225,7 +230,14 @@ profiling::ExperimentRecord hang_record(const profiling::ObservedProcess& proces
   }
   stall.evidence +=
       recent_words(process, snapshot, launched == nullptr ? 0 : launched->graph, wait.since);
-  if (device.may_be_dumped) stall.evidence += fmt::format("{}. ", kCoreDumpShowsMore);
+  if (launched != nullptr && process.graphs_marked() == 0 &&
+      process.why_unmarked(launched->graph).empty())
+    stall.not_asked_for.push_back(profiling::HangDetail::Markers);
+  if (device.may_be_dumped) stall.not_asked_for.push_back(profiling::HangDetail::CoreDump);
+  for (const profiling::HangDetail detail : stall.not_asked_for) {
+    const HangDetailWords words = words_of(detail);
+    stall.evidence += fmt::format("{} ({}) shows {}. ", words.option, words.control, words.shows);
+  }
   stall.evidence += device.words;
   stall.core_dump = device.dump.path;
   stall.core = device.place;

@@ -2,6 +2,7 @@
 // longer than its deadline. Seen from outside, so the program is left as it is.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
+#include "engine/model/fields.h"
 #include "profiling/attach/observed/observed_process.h"
 #include "profiling/attach/spool/spool_reader.h"
 #include "profiling/hazards/core_dump/core_trigger.h"
@@ -22,11 +24,13 @@ inline constexpr const char* kHangDeadlineMeaning =
 /// The deadline of a wait for which nobody gave one: "20 times the longest wait so far, ...".
 std::string usual_hang_deadline();
 
-// Parts of a stall's evidence, where the program was started without what would show more.
-inline constexpr const char* kMarkersShowMore =
-    "--markers (Mark nodes) shows which graph hangs, and in which node";
-inline constexpr const char* kCoreDumpShowsMore =
-    "--core-dump (Core dump when it hangs) shows where its kernels stand";
+/// How a person asks for it, and what it shows.
+struct HangDetailWords {
+  const char* option;   // "--markers"
+  const char* control;  // label in the window's Attach form: "Mark nodes"
+  const char* shows;    // "which graph hangs, and in which node"
+};
+HangDetailWords words_of(profiling::HangDetail detail);
 
 /// A deadline in seconds, as it is typed; 0 = the usual one. The error says what to type instead.
 engine::Result<double> typed_hang_deadline(std::string_view text);
@@ -46,11 +50,18 @@ std::string core_dump_name(const std::string& folder, std::uint32_t process);
 
 /// What was asked about the device when the hang was found.
 struct HangingDevice {
-  std::string words{};         // "NVML: busy 100 %...", may be empty
-  profiling::CoreDump dump{};  // and what cuda-gdb reads in it
-  profiling::CorePlace place{};
+  std::string words = {};         // "NVML: busy 100 %...", may be empty
+  profiling::CoreDump dump = {};  // and what cuda-gdb reads in it
+  profiling::CorePlace place = {};
   /// Nobody asked for a dump, and the program runs where one could be taken.
   bool may_be_dumped = false;
+  bool operator==(const HangingDevice&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&HangingDevice::words>(), engine::field<&HangingDevice::dump>(),
+                      engine::field<&HangingDevice::place>(),
+                      engine::field<&HangingDevice::may_be_dumped>()};
+  }
 };
 
 /// In seconds: usual_hang_deadline() of the waits that have returned; the option wins.

@@ -8,16 +8,14 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <utility>
 
+#include "app/attach/kept_hang.h"
 #include "app/attach/rank_comparison.h"
 #include "app/doctor/core_dump.h"
 #include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
-#include "engine/input/regular_file.h"
 #include "engine/model/counted.h"
 
 namespace app {
@@ -30,12 +28,6 @@ void add_hang(profiling::DoctorReport& report, const profiling::ExperimentRecord
   report.experiments.push_back(record);
   report.conclusion =
       fmt::format("{} {}", hang_sentence(report.snapshot, record.outcome.stall.front()), rules);
-}
-
-/// What is known of a hang when it is found, for who reads the folder later: beginning of the wait,
-/// time, deadline.
-std::string hang_note(const std::string& spool) {
-  return fs::path(spool).replace_extension(".hang").string();
 }
 
 }  // namespace
@@ -91,10 +83,11 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
                       .may_be_dumped = machine_.takes_core_dumps && !options.core_dump};
       // One for each process: the driver is triggered once.
       spool.dump_wanted = options.core_dump && !spool.dump_taken;
-      std::ofstream(hang_note(path))
-          << fmt::format("{} {} {}\n", wait->since, now, hang_deadline(state, options));
+      spool.hang_found = now;
+      keep_hang(path, {wait->since, now, hang_deadline(state, options), spool.device});
     } else if (wait && std::exchange(spool.dump_wanted, false)) {
       take_dump(spool, options);
+      keep_hang(path, {wait->since, spool.hang_found, hang_deadline(state, options), spool.device});
       ++spool.revision;
     }
     // It copies the ledger, and this looks ten times a second.
@@ -115,21 +108,15 @@ bool SpoolFolder::watch_for_hangs(const HangOptions& options) {
 
 void SpoolFolder::recall_hangs() {
   for (auto& [path, spool] : spools_) {
-    std::uint64_t since = 0;
-    std::uint64_t now = 0;
-    double deadline = 0;
-    constexpr std::size_t kMostBytes = 256;
-    const engine::Result<std::string> kept = engine::read_file(hang_note(path), kMostBytes);
-    if (spool.reader == nullptr || !kept.ok()) continue;
-    std::istringstream note(kept.value());
-    if (!(note >> since >> now >> deadline)) continue;
+    const std::optional<KeptHang> kept = kept_hang(path);
+    if (spool.reader == nullptr || !kept) continue;
     const profiling::SpoolState& state = spool.reader->state();
     // A wait that ended afterwards was slow, and is no hang.
-    const auto wait = std::ranges::find(state.waits, since, &profiling::OpenWait::since);
-    if (wait == state.waits.end() || now < since) continue;
+    const auto wait = std::ranges::find(state.waits, kept->since, &profiling::OpenWait::since);
+    if (wait == state.waits.end()) continue;
     spool.hang = *wait;
-    spool.hang_record =
-        hang_record(spool.process, state, spool.process.snapshot(), *wait, now, deadline, {});
+    spool.hang_record = hang_record(spool.process, state, spool.process.snapshot(), *wait,
+                                    kept->found, kept->deadline_seconds, kept->device);
     ++spool.revision;
   }
 }

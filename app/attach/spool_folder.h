@@ -89,7 +89,8 @@ class SpoolFolder {
     std::optional<profiling::OpenWait> hang;
     profiling::ExperimentRecord hang_record;  // with `hang`
     std::uint64_t hang_revision = 0;          // of which the record is
-    std::uint64_t hang_recorded = 0;          // nanoseconds on CLOCK_MONOTONIC
+    std::uint64_t hang_recorded = 0;          // nanoseconds on CLOCK_MONOTONIC, like the next
+    std::uint64_t hang_found = 0;
     HangingDevice device;
     bool dump_wanted = false;
     bool dump_taken = false;

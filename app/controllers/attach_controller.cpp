@@ -272,6 +272,7 @@ engine::Status AttachController::Watch::read(const std::string& folder, const Re
         engine::ErrorCode::NotFound,
         fmt::format("{} holds no record of an attached program (*.spool)", folder)};
   }
+  spools.recall_hangs();
   look(spools, facts, true, true);
   const std::string file = output_file_in(folder);
   const std::lock_guard lock(mutex);

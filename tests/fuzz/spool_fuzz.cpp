@@ -95,6 +95,12 @@ HandMadeSpool program() {
   changed.exec = 0xE0;
   changed.node = node;
   made.add(changed);
+  constexpr std::string_view kCall = "cudaGraphNodeSetEnabled (off)";
+  made.add(spool::NodeCall{.exec = 0xE0,
+                           .node = node.node,
+                           .call_bytes = static_cast<std::uint32_t>(kCall.size()),
+                           .unused = 0},
+           kCall);
   made.add(spool::Release{.address = block.address,
                           .bytes = 0,
                           .stream = 0,

@@ -150,16 +150,27 @@ def test_a_deadline_that_is_none_is_refused_with_its_limits(open_window):
     window.wait("no refusal", lambda m: not any(c["id"] == "attach.refusal" for c in m["controls"]))
 
 
-def built_subjects():
-    subjects = os.environ.get("ATTACHED_SUBJECTS")
-    if not subjects:
+@pytest.fixture
+def subjects(monkeypatch, tmp_path):
+    """The folder of the programs to attach to; records go to the test's own folder."""
+    built = os.environ.get("ATTACHED_SUBJECTS")
+    if not built:
         pytest.skip("ATTACHED_SUBJECTS does not name the programs to attach to: this build has no library to preload")
-    return subjects
-
-
-def test_ranks_are_compared_at_the_end(open_window, tmp_path, monkeypatch):
-    subjects = built_subjects()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return built
+
+
+def give_program(window, subjects, scenario):
+    window.fill("attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc {scenario}")
+
+
+def end_program(window):
+    window.click("attach.end")
+    shown(window, "attach.state", "was killed by signal 15 (Terminated)")
+    window.click("attach.close")
+
+
+def test_ranks_are_compared_at_the_end(open_window, subjects, tmp_path):
     script = tmp_path / "ranks.sh"
     script.write_text(f"export LD_LIBRARY_PATH={subjects}\n"
                       f"for r in 0 1 2; do RANK=$r {subjects}/attached_subject getproc healthy & done; wait\n")
@@ -170,9 +181,7 @@ def test_ranks_are_compared_at_the_end(open_window, tmp_path, monkeypatch):
     shown(window, "attach.findings", "3 ranks captured the same graphs, and launched each equally often")
 
 
-def test_a_program_is_started_so_that_a_hang_leaves_a_core_dump(open_window, tmp_path, monkeypatch):
-    built_subjects()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_a_program_is_started_so_that_a_hang_leaves_a_core_dump(open_window, subjects, tmp_path):
     window = open_dialog(open_window)
     window.fill("attach.command", "printenv CUDA_COREDUMP_FILE")
     window.click("attach.core_dump")
@@ -185,12 +194,9 @@ def test_a_program_is_started_so_that_a_hang_leaves_a_core_dump(open_window, tmp
     shown(window, "attach.state", "ended with exit code 1")  # there is no such variable
 
 
-def test_memory_is_compared_where_the_box_is_checked(open_window, monkeypatch, tmp_path):
-    subjects = built_subjects()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_memory_is_compared_where_the_box_is_checked(open_window, subjects):
     window = open_dialog(open_window)
-    program = f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc input-not-refreshed"
-    window.fill("attach.command", program)
+    give_program(window, subjects, "input-not-refreshed")
     window.click("attach.start")
     shown(window, "attach.state", "ended with exit code 0")
     shown(window, "attach.process.0", "findings=0")
@@ -201,37 +207,38 @@ def test_memory_is_compared_where_the_box_is_checked(open_window, monkeypatch, t
     assert "which no graph reads" in value(window.map(), "attach.findings")
 
 
-def test_a_hang_shows_the_node_that_runs_where_nodes_are_marked(open_window, monkeypatch, tmp_path):
-    subjects = built_subjects()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_a_hang_shows_the_node_that_runs_where_nodes_are_marked(open_window, subjects):
     window = open_dialog(open_window)
-    window.fill("attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc hangs-in-the-middle")
+    give_program(window, subjects, "hangs-in-the-middle")
     window.click("attach.markers")
     window.click("attach.start")
     shown(window, "attach.findings", "Its markers show 2 nodes finished, 1 running, 1 not reached", 60)
-    window.click("attach.end")
-    shown(window, "attach.state", "was killed by signal 15 (Terminated)")
-    window.click("attach.close")
+    end_program(window)
     shown(window, "doctor.stall", "spin")
     there(window, "doctor.board")
     shown(window, "doctor.no_cure", "A hang without a cure: ")
     assert "Attach again: Core dump when it hangs can show" in value(window.map(), "doctor.no_cure")
 
 
-def test_a_hang_is_reported_at_the_deadline_that_was_typed_and_has_no_cure(open_window, monkeypatch, tmp_path):
-    subjects = built_subjects()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_a_hang_is_reported_at_the_deadline_that_was_typed_and_has_no_cure(open_window, subjects, tmp_path):
     window = open_dialog(open_window)
-    window.fill("attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc hangs")
+    give_program(window, subjects, "hangs")
     window.fill("attach.hang_after", "1.5")
     window.click("attach.start")
     shown(window, "attach.findings", "no progress for ", 60)
-    window.click("attach.end")
-    shown(window, "attach.state", "was killed by signal 15 (Terminated)")
-    window.click("attach.close")
+    end_program(window)
     shown(window, "doctor.stall", "(deadline 1.5 s)")
     shown(window, "doctor.no_cure", "A hang without a cure: ")
-    assert "Mark nodes can show which node runs, Core dump when it hangs can" in value(window.map(), "doctor.no_cure")
+    no_cure = value(window.map(), "doctor.no_cure")
+    assert "Mark nodes can show which graph hangs, and in which node; Core dump when it hangs can" in no_cure
+    # Who reads its record later sees the same.
+    kept, = (tmp_path / "expertscope" / "attach").iterdir()
+    later = open_dialog(open_window)
+    read(later, kept)
+    shown(later, "attach.process.0", "graphs=")
+    later.click("attach.close")
+    shown(later, "doctor.stall", "(deadline 1.5 s)")
+    shown(later, "doctor.no_cure", no_cure)
 
 
 def test_the_memory_map_says_what_compared_replays_changed(open_window, tmp_path):
@@ -253,11 +260,9 @@ def test_the_memory_map_says_what_compared_replays_changed(open_window, tmp_path
     window.wait("another row", lambda m: "rows=1" in value(m, "graphs.memory"))
 
 
-def test_a_program_is_watched_until_it_is_ended(open_window, monkeypatch, tmp_path):
-    subjects = built_subjects()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_a_program_is_watched_until_it_is_ended(open_window, subjects):
     window = open_dialog(open_window)
-    window.fill("attach.command", f"LD_LIBRARY_PATH={subjects} {subjects}/attached_subject getproc endless")
+    give_program(window, subjects, "endless")
     window.click("attach.start")
     shown(window, "attach.state", "Running: ")
     shown(window, "attach.process.0", "findings=1")
@@ -277,9 +282,7 @@ def test_a_program_is_watched_until_it_is_ended(open_window, monkeypatch, tmp_pa
     there(window, "attach.stop")
     window.click("attach.stop")
     shown(window, "attach.state", "Runs on without being watched")
-    window.click("attach.end")
-    shown(window, "attach.state", "was killed by signal 15 (Terminated)")
-    window.click("attach.close")
+    end_program(window)
     window.click("graphs.view.1")
     window.settle()
     assert value(window.map(), "graphs.node") == chosen

@@ -39,14 +39,10 @@ EmptyState uncured_hang(const profiling::DoctorReport& report) {
   const profiling::Stall& stall = hung->outcome.stall.front();
   std::string words = "No rule explains it. What was seen of it is in Conclusion";
   if (!examines_attached(report.snapshot)) return {"A hang without a cure", words + "."};
-  const auto said = [&](const char* part) {
-    return stall.evidence.find(part) != std::string::npos;
-  };
   std::vector<std::string> more;
-  if (said(kMarkersShowMore)) more.emplace_back("Mark nodes can show which node runs");
-  if (said(kCoreDumpShowsMore))
-    more.emplace_back("Core dump when it hangs can show where its kernels stand");
-  if (!more.empty()) words += fmt::format(". Attach again: {}", fmt::join(more, ", "));
+  for (const profiling::HangDetail detail : stall.not_asked_for)
+    more.push_back(fmt::format("{} can show {}", words_of(detail).control, words_of(detail).shows));
+  if (!more.empty()) words += fmt::format(". Attach again: {}", fmt::join(more, "; "));
   return {"A hang without a cure", words + "."};
 }
 

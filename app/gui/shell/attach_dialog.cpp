@@ -217,7 +217,8 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
   const std::string usual = usual_hang_deadline();
   controls::input_text(context, "attach.hang_after", "Hangs after (s)", hang_after_,
                        {.tooltip = kHangDeadlineMeaning, .hint = usual.c_str()});
-  controls::checkbox(context, "attach.core_dump", "Core dump when it hangs", core_dump_,
+  controls::checkbox(context, "attach.core_dump", words_of(profiling::HangDetail::CoreDump).control,
+                     core_dump_,
                      {.enabled = host.empty(),
                       .reason = "The dump is written and read where the window runs",
                       .tooltip = "The driver writes where the device's kernels are, without their "
@@ -228,8 +229,8 @@ void AttachDialog::draw_fields(const PanelContext& context, const AttachControll
                                  "of each graph, and later ever fewer: finds inputs that "
                                  "nobody refreshes and what replays carry over. Launches of these "
                                  "replays wait, so faults of timing may hide"});
-  controls::checkbox(context, "attach.markers", "Mark nodes", markers_,
-                     {.tooltip = kMarkersMeaning});
+  controls::checkbox(context, "attach.markers", words_of(profiling::HangDetail::Markers).control,
+                     markers_, {.tooltip = kMarkersMeaning});
   const std::string why = mistake();
   if (command_.empty() || why.empty()) return;
   const TextColorScope color(context.theme.colors.bad);

@@ -2,9 +2,12 @@
 // of a process reads a named pipe, and writes the dump when something arrives there. No CUDA.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
+
+#include "engine/model/fields.h"
 
 namespace profiling {
 
@@ -16,8 +19,14 @@ struct CoreDumpFiles {
 };
 
 struct CoreDump {
-  std::string path;     // empty = none
-  std::string missing;  // why there is none; empty if none was requested
+  std::string path = {};     // empty = none
+  std::string missing = {};  // why there is none; empty if none was requested
+  bool operator==(const CoreDump&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&CoreDump::path>(engine::kPath),
+                      engine::field<&CoreDump::missing>()};
+  }
 };
 
 /// Those of this process, paths without patterns; none = its environment asks for none.

@@ -192,6 +192,12 @@ constexpr auto enum_names(StallKind) {
       {"a kernel spins", "nothing runs", "the host is blocked", "unknown"});
 }
 
+/// What an attached program can be started with so that a hang of it shows more.
+enum class HangDetail : std::uint8_t { Markers, CoreDump };
+constexpr auto enum_names(HangDetail) {
+  return std::to_array<std::string_view>({"markers", "core dump"});
+}
+
 struct Stall {
   int replay = 0;  // 1-based; 0 = a launch without a graph
   int graph = 0;
@@ -206,6 +212,8 @@ struct Stall {
   std::string evidence = {};
   std::string core_dump = {};  // path on the worker's machine; empty = none
   CorePlace core = {};         // what was read in it
+  /// Of an attached program: what it was not started with and could have been.
+  std::vector<HangDetail> not_asked_for = {};
   bool operator==(const Stall&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -220,7 +228,9 @@ struct Stall {
         engine::field<&Stall::kind>(),
         engine::field<&Stall::evidence>(),
         engine::field<&Stall::core_dump>(engine::kPath),
-        engine::field<&Stall::core>({.sparse = true})};
+        engine::field<&Stall::core>({.sparse = true}),
+        engine::field<&Stall::not_asked_for>(
+            {.most = enum_names(HangDetail{}).size(), .sparse = true})};
   }
 };
 

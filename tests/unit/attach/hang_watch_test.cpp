@@ -5,7 +5,9 @@
 namespace app {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -39,17 +41,21 @@ TEST(HangWatch, ADeadlineIsTypedInSeconds) {
 }
 
 TEST(HangWatch, WhatWouldShowMoreIsSaid) {
+  using enum profiling::HangDetail;
   profiling::SpoolState state = waiting(100);
-  const auto evidence = [&](const HangingDevice& device) {
+  const auto stall = [&](const HangingDevice& device) {
     return hang_record({}, state, {}, state.waits[0], 130 * kSecond, 10, device)
-        .outcome.stall.at(0)
-        .evidence;
+        .outcome.stall.at(0);
   };
-  EXPECT_THAT(evidence({}), Not(HasSubstr(kMarkersShowMore)));  // no graph hangs
-  EXPECT_THAT(evidence({}), Not(HasSubstr(kCoreDumpShowsMore)));
+  EXPECT_THAT(stall({}).not_asked_for, IsEmpty());  // no graph hangs
+  EXPECT_THAT(stall({}).evidence, Not(HasSubstr("--")));
   state.graphs = {{.exec = 1, .graph = 1, .launches = 5, .last_launch = 50, .last_stream = 7}};
-  EXPECT_THAT(evidence({}), HasSubstr(kMarkersShowMore));
-  EXPECT_THAT(evidence({.may_be_dumped = true}), HasSubstr(kCoreDumpShowsMore));
+  EXPECT_THAT(stall({}).not_asked_for, ElementsAre(Markers));
+  EXPECT_THAT(stall({}).evidence,
+              HasSubstr(". --markers (Mark nodes) shows which graph hangs, and in which node. "));
+  EXPECT_THAT(stall({.may_be_dumped = true}).not_asked_for, ElementsAre(Markers, CoreDump));
+  EXPECT_THAT(stall({.may_be_dumped = true}).evidence,
+              HasSubstr("--core-dump (Core dump when it hangs) shows where its kernels stand. "));
 }
 
 TEST(HangWatch, TheThreadsThatWaitComeBeforeWhatWasDoneLast) {

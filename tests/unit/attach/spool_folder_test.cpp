@@ -11,7 +11,9 @@
 namespace app {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 namespace spool = profiling::spool;
 
@@ -59,9 +61,35 @@ TEST_F(SpoolFolderWatch, TheRecordOfAHangIsMadeAgainForNewFramesAndOnceASecond) 
 
 TEST_F(SpoolFolderWatch, ACoreDumpIsAdvisedWhereItCanBeTaken) {
   SpoolFolder here(folder_, machine(true));
-  EXPECT_THAT(looked_at(here).evidence, HasSubstr(kCoreDumpShowsMore));
+  EXPECT_THAT(looked_at(here).not_asked_for, Contains(profiling::HangDetail::CoreDump));
   SpoolFolder elsewhere(folder_, machine(false));
-  EXPECT_THAT(looked_at(elsewhere).evidence, Not(HasSubstr(kCoreDumpShowsMore)));
+  EXPECT_THAT(looked_at(elsewhere).not_asked_for, Not(Contains(profiling::HangDetail::CoreDump)));
+}
+
+TEST_F(SpoolFolderWatch, AHangIsKeptForWhoReadsTheFolderLater) {
+  ProcessMachine busy = machine(true);
+  busy.device = [](const std::string&) { return std::string("NVML: busy 100 %"); };
+  SpoolFolder watched(folder_, busy);
+  const profiling::Stall found = looked_at(watched);
+  EXPECT_THAT(found.evidence, HasSubstr("NVML: busy 100 %"));
+  now_ += 7 * kSecond;
+  SpoolFolder later(folder_, machine(false));
+  ASSERT_TRUE(later.follow(true).ok());
+  EXPECT_THAT(later.reports({}), IsEmpty());
+  later.recall_hangs();
+  EXPECT_EQ(later.reports({}).at(0).experiments.at(0).outcome.stall.at(0), found);
+}
+
+TEST_F(SpoolFolderWatch, AWaitThatReturnedIsNoHangLater) {
+  SpoolFolder watched(folder_, machine(true));
+  looked_at(watched);
+  constexpr std::size_t kSince = offsetof(spool::FileHeader, waits) + offsetof(spool::Wait, since);
+  spool_.set<std::uint64_t>(kSince, 0);
+  spool_.write(folder_ + "/1234-1.spool");
+  SpoolFolder later(folder_, machine(false));
+  ASSERT_TRUE(later.follow(true).ok());
+  later.recall_hangs();
+  EXPECT_THAT(later.reports({}), IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+#include "app/attach/kept_hang.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/input/regular_file.h"
+#include "engine/input/value_json.h"
+
+namespace app {
+namespace {
+
+constexpr std::size_t kMostBytes = 1 << 16;
+
+std::string path_beside(const std::string& spool) {
+  return std::filesystem::path(spool).replace_extension(".hang").string();
+}
+
+}  // namespace
+
+void keep_hang(const std::string& spool, const KeptHang& hang) {
+  std::ofstream(path_beside(spool)) << engine::to_json_text(hang, true) << '\n';
+}
+
+std::optional<KeptHang> kept_hang(const std::string& spool) {
+  const engine::Result<std::string> text = engine::read_file(path_beside(spool), kMostBytes);
+  KeptHang hang;
+  if (!text.ok() || !engine::read_json(hang, text.value()).ok() || hang.found < hang.since)
+    return std::nullopt;
+  return hang;
+}
+
+}  // namespace app
