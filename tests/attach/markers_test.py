@@ -44,7 +44,8 @@ class Markers(AttachCase):
     def test_without_the_option_the_node_is_not_known(self):
         _, stall, _ = self.hang("hangs-in-the-middle")
         self.assertEqual(stall["nodes"], [])
-        self.assertIn("Launches before it may still run: --markers", stall["evidence"])
+        self.assertIn("Launches before it may still run. ", stall["evidence"])
+        self.assertIn("--markers (Mark nodes) shows which graph hangs, and in which node.", stall["evidence"])
 
     def test_a_graph_that_cannot_be_copied_runs_as_it_is(self):
         for scenario in ["memory-nodes", "branch"]:
