@@ -39,8 +39,13 @@ struct WgradStageScales {
   float y[kWgradTileRows];
   float x[kWgradTileColumns];
 };
-/// Two pieces of a warp's rows on their way out.
-using StagedPair = StagedRows[2];
+/// Pieces of a warp's rows on their way out: all that it has of a tile in 16 bits, half in FP32.
+inline constexpr int kStagedPieces = 2;
+/// Whoever has the copy engine store waits until it takes the next instruction, so in 16 bits a
+/// warp for each warpgroup does that while the next tile is computed. In FP32 that is slower: a
+/// warp waits for a place twice in each tile, and so for the copies of its three neighbours too.
+template <InputType kType>
+inline constexpr bool kHandsOver = kType != InputType::Fp32;
 
 /// Where a group's data begins. `rank` 0 is the group with the most rows.
 struct RankedGroup {
@@ -54,10 +59,13 @@ inline constexpr std::int64_t kMostWgradBlocks = std::int64_t{1} << 22;
 
 struct WgradMemory {
   WgradStage stages[kStages];
-  StagedPair staged[kMathWarps];
+  StagedRows staged[kStagedPieces][kMathWarps];
   WgradStageScales scales[kStages];
   StageBarrier full[kStages];
   StageBarrier empty[kStages];
+  // A warpgroup's output, where it is handed over: staged, and read by the copy engine.
+  StageBarrier staged_full[kWarpgroups][kStagedPieces];
+  StageBarrier staged_empty[kWarpgroups][kStagedPieces];
   // RankedGroup [num_groups] follows.
 };
 inline std::size_t wgrad_shared_bytes(int groups) {
@@ -196,18 +204,64 @@ __device__ __forceinline__ void add_gradient(const WgradParameters& parameters,
   }
 }
 
-/// Stores the sums of a warp's 16 rows through shared memory: 128 bytes of each row at a time.
+/// Whether a tile is stored: gradients that are added to stay where a group has no rows.
+template <bool kAccumulate>
+__device__ __forceinline__ bool is_stored(const WgradTile& tile) {
+  return !kAccumulate || tile.of.rows > 0;
+}
+
+/// The warp that has the copy engine store what a warpgroup stages. It releases a piece's place
+/// when the next piece is on its way, the last one's at once.
+template <InputType kType, bool kAccumulate>
+__device__ __forceinline__ void store_wgrad_tiles(const WgradMaps& maps,
+                                                  const WgradParameters& parameters,
+                                                  WgradMemory& memory, const RankedGroup* ranked,
+                                                  int warpgroup) {
+  static_assert(kPieces<kType> == kStagedPieces);
+  std::uint32_t parity = 0;
+  for_each_wgrad_tile(parameters, ranked, [&](const WgradTile& tile) {
+    if (!is_stored<kAccumulate>(tile)) return;
+    for (int piece = 0; piece < kStagedPieces; ++piece) {
+      memory.staged_full[warpgroup][piece].wait(parity);
+      if (elected()) {
+        const int column = tile.k + piece * kPieceColumns<kType>;
+        for (int warp = warpgroup * 4; warp < warpgroup * 4 + 4; ++warp) {
+          const int row = tile.n + warp * 16;
+          if (row >= parameters.n) break;
+          store_box(maps.gradient, shared_address(memory.staged[piece][warp]), column, row,
+                    tile.of.group());
+        }
+        commit_stores();
+        if (piece > 0) {
+          wait_until_read<1>();
+          memory.staged_empty[warpgroup][piece - 1].arrive();
+        }
+        if (piece + 1 == kStagedPieces) {
+          wait_until_read<0>();
+          memory.staged_empty[warpgroup][piece].arrive();
+        }
+      }
+      __syncwarp();
+    }
+    parity ^= 1;
+  });
+  if (elected()) wait_for_stores();
+}
+
+/// Stores the sums of a warp's 16 rows through shared memory, by this warp: 128 bytes of each row
+/// at a time.
 template <InputType kType, bool kAdds>
 __device__ __forceinline__ void store_sums(const WgradMaps& maps, const WgradParameters& parameters,
-                                           const WgradTile& tile, int first_row, StagedPair& staged,
+                                           WgradMemory& memory, const WgradTile& tile, int warp,
                                            const float (&sums)[kFragment]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int first_row = tile.n + warp * 16;
 #pragma unroll
   for (int piece = 0; piece < kPieces<kType>; ++piece) {
-    StagedRows& rows = staged[piece % 2];
+    StagedRows& rows = memory.staged[piece % kStagedPieces][warp];
     if (lane == 0) {
       if (piece == 0) wait_until_read<0>();
-      if (piece >= 2) wait_until_read<1>();
+      if (piece >= kStagedPieces) wait_until_read<kStagedPieces - 1>();
     }
     __syncwarp();
     stage_rows<kType>(rows, piece, sums);
@@ -240,7 +294,7 @@ class WgradWarp {
         empty_(in_block(memory.empty[0].address(), lane_ % static_cast<int>(kWgradCluster))) {}
 
   __device__ __forceinline__ void work(const WgradTile& tile) {
-    if (kAccumulate && tile.of.rows == 0) return;
+    if (!is_stored<kAccumulate>(tile)) return;
     const bool stamps = warp_ == 0 && lane_ == 0 && tile.number < parameters_.stamps.capacity;
     const std::uint64_t begin_ns = stamps ? device_time_ns() : 0;
 #pragma unroll
@@ -262,8 +316,11 @@ class WgradWarp {
     if constexpr (kAccumulate && kType != InputType::Fp32) {
       add_gradient<kType>(parameters_, tile, place_, sums_);
     }
-    store_sums<kType, kAccumulate && kType == InputType::Fp32>(
-        maps_, parameters_, tile, tile.n + warp_ * 16, memory_.staged[warp_], sums_);
+    if constexpr (kHandsOver<kType>) {
+      hand_over();
+    } else {
+      store_sums<kType, kAccumulate>(maps_, parameters_, memory_, tile, warp_, sums_);
+    }
     if (stamps) {
       parameters_.stamps.stamps[tile.number] = {begin_ns, device_time_ns(), multiprocessor(),
                                                 tile.of.group()};
@@ -271,10 +328,23 @@ class WgradWarp {
   }
 
   __device__ __forceinline__ void finish() const {
-    if (lane_ == 0) wait_for_stores();
+    if (!kHandsOver<kType> && lane_ == 0) wait_for_stores();
   }
 
  private:
+  /// The sums, to the warp that stores.
+  __device__ __forceinline__ void hand_over() {
+#pragma unroll
+    for (int piece = 0; piece < kStagedPieces; ++piece) {
+      memory_.staged_empty[warp_ / 4][piece].wait(staged_parity_);
+      stage_rows<kType>(memory_.staged[piece][warp_], piece, sums_);
+      publish_to_copies();
+      __syncwarp();
+      if (lane_ == 0) memory_.staged_full[warp_ / 4][piece].arrive();
+    }
+    staged_parity_ ^= 1;
+  }
+
   /// The products of a stage, scaled.
   template <int kSteps>
   __device__ __forceinline__ void add_stage() {
@@ -309,6 +379,7 @@ class WgradWarp {
   FragmentPlace place_;
   std::uint32_t empty_;
   RingPlace<kStages> ring_;
+  std::uint32_t staged_parity_ = 1;  // of empty places
   float sums_[kFragment];
   float products_[kFragment];
 };
@@ -329,6 +400,12 @@ __global__ void __launch_bounds__(kWgradThreads, 1)
       memory.full[stage].init(1);
       memory.empty[stage].init(kMathWarps * static_cast<int>(kWgradCluster));
     }
+    for (int warpgroup = 0; warpgroup < kWarpgroups; ++warpgroup) {
+      for (int piece = 0; piece < kStagedPieces; ++piece) {
+        memory.staged_full[warpgroup][piece].init(4);
+        memory.staged_empty[warpgroup][piece].init(1);
+      }
+    }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   publish_to_copies();
@@ -338,7 +415,12 @@ __global__ void __launch_bounds__(kWgradThreads, 1)
   const int warp = __shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 32, 0);
   if (warp >= kMathWarps) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCopyRegisters));
-    if (warp == kMathWarps) load_wgrad_tiles(maps, parameters, memory, ranked);
+    const int role = warp - kMathWarps;
+    if (role == 0) {
+      load_wgrad_tiles(maps, parameters, memory, ranked);
+    } else if constexpr (kHandsOver<kType>) {
+      store_wgrad_tiles<kType, kAccumulate>(maps, parameters, memory, ranked, role - 1);
+    }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kMathRegisters));
     WgradWarp<kY, kX, kType, kAccumulate> worker(maps, parameters, memory, warp);
