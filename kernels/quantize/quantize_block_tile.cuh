@@ -67,13 +67,12 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
   const int row = tile.row(first_line);
   const int block = tile.block(first_line);
   const std::int64_t steps_per_row = args.input.columns / kStep;
-  const std::int64_t end = end_column<kInput>(args.input, tile);
   float row_scale = block_scale;  // 1x128: of the thread's line lane / 2 (of the sixteen lanes)
   if constexpr (kScaling == TileScaling::Block1x128) {
     const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
-    const auto end_block = static_cast<int>(ceil_div(end, kBlock));
     const float row_amax = scatter_row_amax<kType>(values);
     row_scale = scale_from_amax(row_amax, parameters.rule);
+    const auto end_block = static_cast<int>(ceil_div(end_column<kInput>(args.input, tile), kBlock));
     const int scaled_row = row + step / 2 * 2;
     if (lane % 2 == 0 && scaled_row < tile.rowwise_rows && block < end_block) {
       const std::int64_t padded = (tile.rowwise_m + 3) / 4 * 4;
@@ -83,7 +82,8 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
     }
   }
   const std::int64_t in_row = std::int64_t{block} * kLanesPerRow + step;
-  const int rows_left = in_row < end / kStep ? tile.rowwise_rows - row : 0;
+  const int rows_left =
+      in_row < end_column<kInput>(args.input, tile) / kStep ? tile.rowwise_rows - row : 0;
   auto* codes = reinterpret_cast<uint2*>(args.rowwise.codes) +
                 ((tile.rowwise_first + row) * steps_per_row + in_row);
 #pragma unroll
@@ -110,8 +110,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
   const int column = warp_column + 2 * pair;  // inside the block
   const std::int64_t full_column =
       std::int64_t{tile.block(segment * kSegmentRows)} * kSide + column;
-  const std::int64_t end = end_column<kInput>(args.input, tile);
-  const bool inside = full_column < end;
+  const bool inside = full_column < end_column<kInput>(args.input, tile);
   const int row_segment = tile.row(segment * kSegmentRows) / kSegmentRows;
   // 16-bit pairs stay in registers; FP32 pairs do not fit and are read again.
   constexpr bool kKeep = kType != InputType::Fp32;
@@ -228,7 +227,9 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
                                                                  words[3]};
     }
     __syncwarp();
-    store_transposed_lines(lines, tile, target, warp_column + side, end);
+    // Read again: kept, it would take registers from the elements.
+    store_transposed_lines(lines, tile, target, warp_column + side,
+                           end_column<kInput>(args.input, tile));
     __syncwarp();
   }
 }

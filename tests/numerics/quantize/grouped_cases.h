@@ -61,8 +61,8 @@ inline std::vector<GroupedCase> grouped_cases() {
        .splits = {0, 1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200},
        .spare_rows = 40,
        .columns = 384},
-      {.name = "LowTilesK640", .splits = {33, 0, 64, 1, 32, 65, 129}, .columns = 640},
-      {.name = "LowTilesK512", .splits = {1, 64, 128, 160}, .columns = 512},
+      {.name = "LowTilesK640", .splits = {33, 0, 64, 1, 32}, .columns = 640},
+      {.name = "LowTilesK512", .splits = {1, 64, 160}, .columns = 512},
   };
 }
 
