@@ -123,12 +123,13 @@ enum class Made {
   Gradients,  // of gate, and of up in a second tile (pairs_gradients())
 };
 
-/// What reads a tile's parts. Instances for values alone have no end in the tile (end_column()).
+/// What reads a tile's parts. Its columns end where those of the tiles that are dealt do
+/// (dealt_columns()): not asked of the tile, as a number from constant memory takes no register.
 template <InputType kType, Made kMade>
 __device__ __forceinline__ PartReader<kType> part_reader(const GroupedInput& input,
                                                          const Tile& tile) {
-  const int end = kMade == Made::Value ? static_cast<int>(input.columns / kStep) : tile.end_step;
-  return PartReader<kType>(input, tile, end);
+  const std::int64_t end = kMade == Made::Gradients ? input.activated_columns() : input.columns;
+  return PartReader<kType>(input, tile, static_cast<int>(end / kStep));
 }
 
 template <InputType kType>

@@ -159,12 +159,13 @@ constexpr bool takes_gradients(TileInput input) {
 }
 
 /// Where the columns end that a tile may read and write; blocks of it from there on do not exist.
-/// That is the operand's end, except for gate's tiles where pairs_gradients(). Only instances that
-/// may be gradients ask the tile: the others would keep the same number in registers twice.
+/// That is the end of the operand's `columns`, except for gate's tiles where pairs_gradients().
+/// Only instances that may be gradients ask the tile: the others would keep the same number in
+/// registers twice.
 template <TileInput kInput>
-__device__ __forceinline__ std::int64_t end_column(const GroupedInput& input, const Tile& tile) {
+__device__ __forceinline__ std::int64_t end_column(const Tile& tile, std::int64_t columns) {
   if constexpr (takes_gradients(kInput)) return std::int64_t{tile.end_step} * kStep;
-  return input.columns;
+  return columns;
 }
 
 /// The same value, but the compiler does not know that it is the same for every tile. What follows

@@ -72,7 +72,8 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
     const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
     const float row_amax = scatter_row_amax<kType>(values);
     row_scale = scale_from_amax(row_amax, parameters.rule);
-    const auto end_block = static_cast<int>(ceil_div(end_column<kInput>(args.input, tile), kBlock));
+    const auto end_block =
+        static_cast<int>(ceil_div(end_column<kInput>(tile, args.input.columns), kBlock));
     const int scaled_row = row + step / 2 * 2;
     if (lane % 2 == 0 && scaled_row < tile.rowwise_rows && block < end_block) {
       const std::int64_t padded = (tile.rowwise_m + 3) / 4 * 4;
@@ -83,7 +84,7 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
   }
   const std::int64_t in_row = std::int64_t{block} * kLanesPerRow + step;
   const int rows_left =
-      in_row < end_column<kInput>(args.input, tile) / kStep ? tile.rowwise_rows - row : 0;
+      in_row < end_column<kInput>(tile, args.input.columns) / kStep ? tile.rowwise_rows - row : 0;
   auto* codes = reinterpret_cast<uint2*>(args.rowwise.codes) +
                 ((tile.rowwise_first + row) * steps_per_row + in_row);
 #pragma unroll
@@ -110,7 +111,11 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
   const int column = warp_column + 2 * pair;  // inside the block
   const std::int64_t full_column =
       std::int64_t{tile.block(segment * kSegmentRows)} * kSide + column;
-  const bool inside = full_column < end_column<kInput>(args.input, tile);
+  // Read whenever it is compared: kept, it would take registers from the elements.
+  const auto end = [&tile, columns = args.input.columns] {
+    return end_column<kInput>(tile, columns);
+  };
+  const bool inside = full_column < end();
   const int row_segment = tile.row(segment * kSegmentRows) / kSegmentRows;
   // 16-bit pairs stay in registers; FP32 pairs do not fit and are read again.
   constexpr bool kKeep = kType != InputType::Fp32;
@@ -227,9 +232,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
                                                                  words[3]};
     }
     __syncwarp();
-    // Read again: kept, it would take registers from the elements.
-    store_transposed_lines(lines, tile, target, warp_column + side,
-                           end_column<kInput>(args.input, tile));
+    store_transposed_lines(lines, tile, target, warp_column + side, end);
     __syncwarp();
   }
 }
@@ -317,7 +320,7 @@ class BlockWorker {
             __shfl_sync(kFullWarp, column_scale, warp * kWarpLines / kSegmentRows * kWarpPairs);
         const int bx = tile.block(line);
         const auto end_block =
-            static_cast<int>(ceil_div(end_column<kTileInput>(args.input, tile), kBlock));
+            static_cast<int>(ceil_div(end_column<kTileInput>(tile, args.input.columns), kBlock));
         if (warp == 0 && lane % kWarpPairs == 0 && tile.row(line) == 0 && bx < end_block &&
             quantizes_) {
           if (args.rowwise.codes != nullptr) {

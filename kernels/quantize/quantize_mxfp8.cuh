@@ -99,12 +99,8 @@ class Mxfp8Worker {
   static constexpr int kRows = 16;  // lines per lane, columnwise
   using Quad = std::conditional_t<kKeep, uint2, float4>;
 
-  /// Of the tile, as tiles::end_column().
   __device__ __forceinline__ std::int64_t end_column(const Tile& tile) const {
-    if constexpr (takes_gradients(kTileInput)) {
-      return tiles::end_column<kTileInput>(args_.input, tile);
-    }
-    return columns_;
+    return tiles::end_column<kTileInput>(tile, columns_);
   }
   __device__ int segment() const { return warp_ / 2; }
   __device__ int column() const { return warp_ % 2 * 64 + lane_ % 16 * 4; }  // inside the block
