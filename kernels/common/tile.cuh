@@ -62,7 +62,7 @@ struct Tile {
   std::int32_t strip = 0;      // of all groups' outputs
   std::int32_t first_sum = 0;  // units before the group, as counted by the worker
   std::int32_t second_sum = 0;
-  int end_step = 0;            // where its columns end, see end_column()
+  int end_step = 0;            // where its columns end, if it may be a gradient's: end_column()
   std::int64_t in_first = 0;   // row of the input
   std::int64_t out_begin = 0;  // the group's first row in the outputs
   // For the rowwise outputs, which may keep the input's rows (OutputRows):

@@ -52,8 +52,8 @@ struct TransposedTarget {
 };
 
 /// Stores eight lines, every other column from `first_column` on, where columns begin at multiples
-/// of 16 bytes and have a multiple of 16 rows, and so whole pieces. `end()` is
-/// the tile's end_column().
+/// of 16 bytes and have a multiple of 16 rows, and so whole pieces. `end()` is the
+/// tile's end_column().
 template <class End>
 __device__ __forceinline__ void store_whole_lines(const TransposedLines& lines, const Tile& tile,
                                                   const TransposedTarget& target, int first_column,
