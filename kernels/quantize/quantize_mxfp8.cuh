@@ -310,7 +310,6 @@ class Mxfp8Worker {
     }
     store_row_scales<kWhole>(tile, lines, bytes);
     const std::int64_t steps_per_row = columns_ / kStep;
-    const std::int64_t end_step = end_column(tile) / kStep;
     const LineDistances distances(tile, steps_per_row);
     const std::int64_t first =
         (tile.out_begin + std::int64_t{tile.strip_in_group} * kSide + lines.line(0)) *
@@ -324,8 +323,9 @@ class Mxfp8Worker {
         const int pass = 2 * q + i;
         const int line = lines.line(pass);
         const float scale = mx_multiplier(pair >> (8 * i) & 0xFF);
-        if (kWhole || (tile.row(line) < tile.out_rows &&
-                       std::int64_t{tile.block(line)} * kLanesPerRow + step < end_step)) {
+        if (kWhole ||
+            (tile.row(line) < tile.out_rows &&
+             std::int64_t{tile.block(line)} * kLanesPerRow + step < end_column(tile) / kStep)) {
           store_codes<kType, kFormat>(
               values[pass], scale,
               distances.after(reinterpret_cast<uint2*>(args_.rowwise.codes) + first, pass));
@@ -341,10 +341,10 @@ class Mxfp8Worker {
                                                    std::uint32_t bytes) const {
     const int segment = lane_ % 4;
     const int x = lane_ % kLanesPerRow / 4;
-    const std::int64_t end_scale = ceil_div(end_column(tile), kMxBlock);
     if constexpr (!kWhole) {
       const int line = lines.line(2 * segment);
-      const bool exists = std::int64_t{tile.block(line)} * 4 + x < end_scale;
+      const bool exists =
+          std::int64_t{tile.block(line)} * 4 + x < ceil_div(end_column(tile), kMxBlock);
       if (!exists || tile.row(line) >= tile.out_rows) bytes &= 0xFF00U;
       if (!exists || tile.row(line) + 2 >= tile.out_rows) bytes &= 0x00FFU;
     }
@@ -355,8 +355,8 @@ class Mxfp8Worker {
     const std::uint32_t other = __shfl_xor_sync(kFullWarp, pair, 8);
     if (x >= 2) return;
     const int line = lines.line(2 * segment + x);
-    row_scales(tile).store_word(tile, line, std::int64_t{tile.block(line)} * 4, end_scale,
-                                pair | other << 16);
+    row_scales(tile).store_word(tile, line, std::int64_t{tile.block(line)} * 4,
+                                ceil_div(end_column(tile), kMxBlock), pair | other << 16);
   }
 
   /// Scale bytes of four adjacent columns at row block x.
