@@ -45,12 +45,13 @@ class PartReader {
   static constexpr int kLinesPerPass = kThreads / kLanesPerRow;
   static constexpr int kSegmentPasses = kSegmentRows / kLinesPerPass;
 
-  __device__ __forceinline__ PartReader(const GroupedInput& input, const Tile& tile)
+  /// `end_step`: where the tile's columns end.
+  __device__ __forceinline__ PartReader(const GroupedInput& input, const Tile& tile, int end_step)
       : parts_(input),
         row_bits_(tile.row_bits),
         rows_left_(tile.in_rows - first_line()),
         step_(tile.bx * kLanesPerRow + step()),
-        steps_per_row_(static_cast<int>(input.columns / kStep)) {
+        end_step_(end_step) {
     const std::int64_t row = tile.in_first + first_line();
     parts_.gates += row * parts_.gate_pitch;
     parts_.gradients += row * parts_.gradient_pitch;
@@ -82,11 +83,12 @@ class PartReader {
     const int column = (of_up ? at - parts_.wrap : at) * RawStep<kType>::kVectors;
     return {.gates = parts_.gates + (row * parts_.gate_pitch + column),
             .gradients = parts_.gradients + (row * parts_.gradient_pitch + column),
-            .rows_left = at < steps_per_row_ ? rows_left_ - row : 0,
+            .rows_left = at < end_step_ ? rows_left_ - row : 0,
             .of_up = of_up};
   }
 
-  /// Zeros outside the operand, which stay zeros: every f(0) is 0, and so is the gradient of y.
+  /// Zeros outside the tile's columns and rows, which stay zeros: every f(0) is 0, and so is the
+  /// gradient of y.
   __device__ __forceinline__ RawStep<kType> gate(const Place& place, int pass) const {
     return load(place, place.gates + pass * kLinesPerPass * parts_.gate_pitch, pass);
   }
@@ -111,7 +113,7 @@ class PartReader {
   int row_bits_;
   int rows_left_;
   int step_;
-  int steps_per_row_;
+  int end_step_;
 };
 
 /// What a pass over a tile makes.
@@ -120,6 +122,15 @@ enum class Made {
   Gradient,   // of x; or of gate or up, by the column
   Gradients,  // of gate, and of up in a second tile (pairs_gradients())
 };
+
+/// What reads a tile's parts. Its columns end where those of the tiles that are dealt do
+/// (dealt_columns()): not asked of the tile, as a number from constant memory takes no register.
+template <InputType kType, Made kMade>
+__device__ __forceinline__ PartReader<kType> part_reader(const GroupedInput& input,
+                                                         const Tile& tile) {
+  const std::int64_t end = kMade == Made::Gradients ? input.activated_columns() : input.columns;
+  return PartReader<kType>(input, tile, static_cast<int>(end / kStep));
+}
 
 template <InputType kType>
 __device__ __forceinline__ void write_step(RawTile<kType>& target, int segment, int pass,
@@ -138,7 +149,7 @@ __device__ __noinline__ void make_step_again(const GroupedInput& input, const Ti
                                              RawTile<kType>& raw, RawTile<kType>& of_up,
                                              int segment, int pass) {
   constexpr bool kGradient = kMade != Made::Value;
-  const PartReader<kType> reader(input, tile);
+  const PartReader<kType> reader = part_reader<kType, kMade>(input, tile);
   const auto place = reader.place(segment);
   const RawStep<kType> gate = reader.gate(place, pass);
   RawStep<kType> up = gate;
@@ -166,7 +177,7 @@ __device__ __forceinline__ void activate_steps(const A& activation, const Groupe
   constexpr bool kGradient = kMade != Made::Value;
   constexpr int kTogether = kGradient || kType == InputType::Fp32 ? 1 : 2;  // segments
   constexpr int kReads = kTogether * Reader::kSegmentPasses;
-  const Reader reader(input, tile);
+  const Reader reader = part_reader<kType, kMade>(input, tile);
 #pragma unroll 1
   for (int first = 0; first < kSegments; first += kTogether) {
     RawStep<kType> gates[kReads];

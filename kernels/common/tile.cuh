@@ -62,6 +62,7 @@ struct Tile {
   std::int32_t strip = 0;      // of all groups' outputs
   std::int32_t first_sum = 0;  // units before the group, as counted by the worker
   std::int32_t second_sum = 0;
+  int end_step = 0;            // where its columns end, if it may be a gradient's: end_column()
   std::int64_t in_first = 0;   // row of the input
   std::int64_t out_begin = 0;  // the group's first row in the outputs
   // For the rowwise outputs, which may keep the input's rows (OutputRows):
@@ -88,11 +89,12 @@ __device__ __forceinline__ void copy_piece(uint4* target, const void* source) {
 }
 
 /// Whether the gradients of gate and of up are made from the same loads: a tile is one of gate's,
-/// and a second like it follows activated_columns() to the right. A tile of few rows packs up to
-/// four blocks of columns, all of which must lie in one half.
+/// and a second like it follows activated_columns() to the right. Every block of columns must lie
+/// in one half. A tile of few rows packs up to four of them; those of gate's last one that would
+/// lie in up's half do not exist (end_column()), since up's tiles have them.
 __host__ __device__ constexpr bool pairs_gradients(const GroupedInput& input) {
   return input.output_gradient != nullptr && input.activation.gated &&
-         input.activated_columns() % (4 * kBlock) == 0;
+         input.activated_columns() % kBlock == 0;
 }
 /// The columns that tiles are dealt from.
 __host__ __device__ constexpr std::int64_t dealt_columns(const GroupedInput& input) {
@@ -154,6 +156,16 @@ enum class TileInput { Plain, Swiglu, SwigluGradient, Activated };
 /// Whether it may be the gradient of an activation.
 constexpr bool takes_gradients(TileInput input) {
   return input == TileInput::SwigluGradient || input == TileInput::Activated;
+}
+
+/// Where the columns end that a tile may read and write; blocks of it from there on do not exist.
+/// That is the end of the operand's `columns`, except for gate's tiles where pairs_gradients().
+/// Only instances that may be gradients ask the tile: the others would keep the same number in
+/// registers twice.
+template <TileInput kInput>
+__device__ __forceinline__ std::int64_t end_column(const Tile& tile, std::int64_t columns) {
+  if constexpr (takes_gradients(kInput)) return std::int64_t{tile.end_step} * kStep;
+  return columns;
 }
 
 /// The same value, but the compiler does not know that it is the same for every tile. What follows

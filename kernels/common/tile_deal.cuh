@@ -108,6 +108,9 @@ class TileSchedule {
     tile.rowwise_rows = unpadded ? tile.in_rows : tile.out_rows;
     tile.rowwise_m = unpadded ? in_m_ : out_m_;
     tile.rowwise_first = unpadded ? tile.in_first : out_begin_ + row_in_group;
+    if constexpr (takes_gradients(Worker::kTileInput)) {
+      tile.end_step = static_cast<int>(dealt_columns(args_.input) / kStep);
+    }
     return tile;
   }
 

@@ -110,8 +110,10 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
       if (lane == 0) {
         memory.tiles[stage] = tile;
         if (pairs) {
-          memory.of_up[stage] = tile;
-          memory.of_up[stage].bx += static_cast<int>(input.activated_columns() / kBlock);
+          Tile& of_up = memory.of_up[stage];
+          of_up = tile;
+          of_up.bx += static_cast<int>(input.activated_columns() / kBlock);
+          of_up.end_step = static_cast<int>(input.columns / kStep);
         }
       }
       if constexpr (kInput == TileInput::Plain) {

@@ -52,10 +52,12 @@ struct TransposedTarget {
 };
 
 /// Stores eight lines, every other column from `first_column` on, where columns begin at multiples
-/// of 16 bytes and have a multiple of 16 rows, and so whole pieces.
+/// of 16 bytes and have a multiple of 16 rows, and so whole pieces. `end()` is the
+/// tile's end_column().
+template <class End>
 __device__ __forceinline__ void store_whole_lines(const TransposedLines& lines, const Tile& tile,
                                                   const TransposedTarget& target, int first_column,
-                                                  std::int64_t columns) {
+                                                  const End& end) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const int piece = lane % 8;  // 16 rows of one block's column
   const int row = tile.row(16 * piece);
@@ -64,7 +66,7 @@ __device__ __forceinline__ void store_whole_lines(const TransposedLines& lines, 
   for (int i = 0; i < kWarpPairs; i += 4) {
     const int line = lane / 8 + i;
     const std::int64_t line_column = column + 2 * line;
-    if (line_column < columns && row < tile.out_rows) {
+    if (line_column < end() && row < tile.out_rows) {
       *reinterpret_cast<uint4*>(target.codes + row + line_column * target.pitch) =
           lines[line][transposed_piece(line, piece)];
     }
@@ -74,10 +76,11 @@ __device__ __forceinline__ void store_whole_lines(const TransposedLines& lines, 
 /// The same for any number of rows: a column begins at any byte. Its aligned words are each put
 /// together from two of the line, a line at a time; then come the up to three codes before them and
 /// after them. (Code by code, quantizing both ways took four times as long.)
+template <class End>
 __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lines,
                                                       const Tile& tile,
                                                       const TransposedTarget& target,
-                                                      int first_column, std::int64_t columns) {
+                                                      int first_column, const End& end) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const int valid = tile.out_rows;
   // Codes in front of a column's first aligned word.
@@ -96,7 +99,7 @@ __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lin
     };
     const int head = head_of(column);
     const std::uint32_t joined = __funnelshift_r(word(lane), word(next_word), 8 * head);
-    if (row + head + 4 <= valid && block_column + 2 * line < columns) {
+    if (row + head + 4 <= valid && block_column + 2 * line < end()) {
       *reinterpret_cast<std::uint32_t*>(column + row + head) = joined;
     }
     column += 2 * target.pitch;
@@ -106,7 +109,7 @@ __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lin
   for (int first = 0; first < kSide; first += 1 << tile.row_bits) {
     const std::int64_t line_column =
         std::int64_t{tile.block(first)} * kSide + first_column + 2 * line;
-    if (line_column >= columns) break;
+    if (line_column >= end()) break;
     std::uint8_t* const begin = target.codes + line_column * target.pitch;
     const auto store = [&](int at) {
       const int i = first + at;
@@ -121,14 +124,15 @@ __device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lin
 }
 
 /// Stores eight lines that are in shared memory; the warp calls, after __syncwarp().
+template <class End>
 __device__ __forceinline__ void store_transposed_lines(const TransposedLines& lines,
                                                        const Tile& tile,
                                                        const TransposedTarget& target,
-                                                       int first_column, std::int64_t columns) {
+                                                       int first_column, const End& end) {
   if (tile.out_m % 16 == 0) {
-    store_whole_lines(lines, tile, target, first_column, columns);
+    store_whole_lines(lines, tile, target, first_column, end);
   } else {
-    store_unaligned_lines(lines, tile, target, first_column, columns);
+    store_unaligned_lines(lines, tile, target, first_column, end);
   }
 }
 

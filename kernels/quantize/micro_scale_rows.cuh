@@ -49,10 +49,10 @@ struct LineDistances {
   }
 };
 
-/// Whether every line of the tile is a row to write and all its columns exist.
-__device__ __forceinline__ bool is_whole(const Tile& tile, std::int64_t columns) {
+/// Whether every line of the tile is a row to write and all its columns exist, which end at `end`.
+__device__ __forceinline__ bool is_whole(const Tile& tile, std::int64_t end) {
   return tile.out_rows == 1 << tile.row_bits &&
-         (std::int64_t{tile.bx} + (kSide >> tile.row_bits)) * kSide <= columns;
+         (std::int64_t{tile.bx} + (kSide >> tile.row_bits)) * kSide <= end;
 }
 
 /// Where the rowwise scales of a group lie.
@@ -63,12 +63,12 @@ struct RowScales {
 
   __device__ std::int64_t pitch() const { return round_up(per_row, 4); }
 
-  /// Stores the scales of four adjacent blocks of `line`, starting at block `x`, x % 4 == 0. In a
-  /// tile of 64 or 32 rows the missing swizzled lines of the 128 get zeros here, compact ones in
-  /// clear_missing_rows().
+  /// Stores the scales of four adjacent blocks of `line`, starting at block `x`, x % 4 == 0, unless
+  /// that is not below `end`. In a tile of 64 or 32 rows the missing swizzled lines of the 128 get
+  /// zeros here, compact ones in clear_missing_rows().
   __device__ __forceinline__ void store_word(const Tile& tile, int line, std::int64_t x,
-                                             std::uint32_t word) const {
-    if (x >= per_row) return;
+                                             std::int64_t end, std::uint32_t word) const {
+    if (x >= end) return;
     const std::int64_t y = std::int64_t{tile.strip_in_group} * kSide + tile.row(line);
     if (layout == MicroScaleLayout::Compact) {
       *reinterpret_cast<std::uint32_t*>(bytes + y * pitch() + x) = word;
@@ -93,8 +93,8 @@ struct RowScales {
     clear_share(tile, columns, first, (kSide - lines) * pitch());
   }
 
-  /// Zeroes the tile's share of `count` bytes that all tiles of the strip clear together; size and
-  /// address are multiples of 16.
+  /// Zeroes the tile's share of `count` bytes that all tiles of the strip's first `columns` columns
+  /// clear together; size and address are multiples of 16.
   __device__ __forceinline__ static void clear_share(const Tile& tile, std::int64_t columns,
                                                      std::uint8_t* first, std::int64_t count) {
     const int wide = 7 - tile.row_bits;

@@ -54,7 +54,7 @@ inline TileParameters per_tensor_parameters(const QuantizePerTensorArgs& args) {
 }
 
 /// This warp's lines: amax and scale of each (1x128; otherwise the block's scale), codes.
-template <InputType kType, Fp8Format kFormat, TileScaling kScaling>
+template <InputType kType, Fp8Format kFormat, TileScaling kScaling, TileInput kInput>
 __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, const Tile& tile,
                                               const RawStep<kType> (&values)[kPasses],
                                               float block_scale) {
@@ -72,8 +72,10 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
     const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
     const float row_amax = scatter_row_amax<kType>(values);
     row_scale = scale_from_amax(row_amax, parameters.rule);
+    const auto end_block =
+        static_cast<int>(ceil_div(end_column<kInput>(tile, args.input.columns), kBlock));
     const int scaled_row = row + step / 2 * 2;
-    if (lane % 2 == 0 && scaled_row < tile.rowwise_rows && block < blocks_per_row) {
+    if (lane % 2 == 0 && scaled_row < tile.rowwise_rows && block < end_block) {
       const std::int64_t padded = (tile.rowwise_m + 3) / 4 * 4;
       store_block_scale(args.rowwise, row_amax, row_scale,
                         4 * std::int64_t{tile.first_sum} * blocks_per_row + block * padded +
@@ -81,7 +83,8 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
     }
   }
   const std::int64_t in_row = std::int64_t{block} * kLanesPerRow + step;
-  const int rows_left = in_row < steps_per_row ? tile.rowwise_rows - row : 0;
+  const int rows_left =
+      in_row < end_column<kInput>(tile, args.input.columns) / kStep ? tile.rowwise_rows - row : 0;
   auto* codes = reinterpret_cast<uint2*>(args.rowwise.codes) +
                 ((tile.rowwise_first + row) * steps_per_row + in_row);
 #pragma unroll
@@ -96,7 +99,7 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
 }
 
 /// This warp's 16 columns: amax and scale of each (1x128), sums, transposed codes.
-template <InputType kType, Fp8Format kFormat, TileScaling kScaling>
+template <InputType kType, Fp8Format kFormat, TileScaling kScaling, TileInput kInput>
 __device__ __forceinline__ void quantize_columns(const TileParameters& parameters, const Tile& tile,
                                                  const RawTile<kType>& raw, TransposedLines& lines,
                                                  bool quantizes, float block_scale) {
@@ -108,7 +111,11 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
   const int column = warp_column + 2 * pair;  // inside the block
   const std::int64_t full_column =
       std::int64_t{tile.block(segment * kSegmentRows)} * kSide + column;
-  const bool inside = full_column < args.input.columns;
+  // Read whenever it is compared: kept, it would take registers from the elements.
+  const auto end = [&tile, columns = args.input.columns] {
+    return end_column<kInput>(tile, columns);
+  };
+  const bool inside = full_column < end();
   const int row_segment = tile.row(segment * kSegmentRows) / kSegmentRows;
   // 16-bit pairs stay in registers; FP32 pairs do not fit and are read again.
   constexpr bool kKeep = kType != InputType::Fp32;
@@ -225,7 +232,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
                                                                  words[3]};
     }
     __syncwarp();
-    store_transposed_lines(lines, tile, target, warp_column + side, args.input.columns);
+    store_transposed_lines(lines, tile, target, warp_column + side, end);
     __syncwarp();
   }
 }
@@ -312,7 +319,9 @@ class BlockWorker {
         row_scale =
             __shfl_sync(kFullWarp, column_scale, warp * kWarpLines / kSegmentRows * kWarpPairs);
         const int bx = tile.block(line);
-        if (warp == 0 && lane % kWarpPairs == 0 && tile.row(line) == 0 && bx < blocks_per_row &&
+        const auto end_block =
+            static_cast<int>(ceil_div(end_column<kTileInput>(tile, args.input.columns), kBlock));
+        if (warp == 0 && lane % kWarpPairs == 0 && tile.row(line) == 0 && bx < end_block &&
             quantizes_) {
           if (args.rowwise.codes != nullptr) {
             store_block_scale(args.rowwise, amax, column_scale,
@@ -337,12 +346,12 @@ class BlockWorker {
         }
       }
       if (rowwise) {
-        quantize_rows<kType, kFormat, kScaling>(parameters_, tile, values, row_scale);
+        quantize_rows<kType, kFormat, kScaling, kTileInput>(parameters_, tile, values, row_scale);
       }
     }
     if (columnwise) {
-      quantize_columns<kType, kFormat, kScaling>(parameters_, tile, raw, shared_.lines[warp],
-                                                 quantizes_, column_scale);
+      quantize_columns<kType, kFormat, kScaling, kTileInput>(
+          parameters_, tile, raw, shared_.lines[warp], quantizes_, column_scale);
     }
   }
 

@@ -83,7 +83,7 @@ class Mxfp8Worker {
     if (columns || args_.bias_partials != nullptr) quantize_columns(tile, raw, parity, columns);
     if (rows) {
       if (args_.square_blocks) sync_workers();
-      if (is_whole(tile, columns_)) {
+      if (is_whole(tile, end_column(tile))) {
         quantize_rows<true>(tile, raw, parity);
       } else {
         quantize_rows<false>(tile, raw, parity);
@@ -99,6 +99,9 @@ class Mxfp8Worker {
   static constexpr int kRows = 16;  // lines per lane, columnwise
   using Quad = std::conditional_t<kKeep, uint2, float4>;
 
+  __device__ __forceinline__ std::int64_t end_column(const Tile& tile) const {
+    return tiles::end_column<kTileInput>(tile, columns_);
+  }
   __device__ int segment() const { return warp_ / 2; }
   __device__ int column() const { return warp_ % 2 * 64 + lane_ % 16 * 4; }  // inside the block
   __device__ int first_line() const { return segment() * kSegmentRows + lane_ / 16 * kRows; }
@@ -207,7 +210,7 @@ class Mxfp8Worker {
     }
     const std::int64_t full_column =
         std::int64_t{tile.block(segment() * kSegmentRows)} * kSide + column();
-    const bool inside = full_column < columns_;
+    const bool inside = full_column < end_column(tile);
     const int first_row = tile.row(segment() * kSegmentRows);
     if (lane_ < 16) {
       const bool real = inside && first_row < tile.out_rows;
@@ -260,7 +263,7 @@ class Mxfp8Worker {
       if (lines >= 2) total = __fadd_rn(total, bias[kSide]);
       if (lines == 4) total = __fadd_rn(total, __fadd_rn(bias[2 * kSide], bias[3 * kSide]));
       const std::int64_t target = (std::int64_t{tile.bx} + i / kSide) * kSide + i % kSide;
-      if (tile.in_rows > 0 && target < columns_) {
+      if (tile.in_rows > 0 && target < end_column(tile)) {
         args_.bias_partials[(std::int64_t{tile.second_sum} + tile.strip_in_group) * columns_ +
                             target] = total;
       }
@@ -320,8 +323,9 @@ class Mxfp8Worker {
         const int pass = 2 * q + i;
         const int line = lines.line(pass);
         const float scale = mx_multiplier(pair >> (8 * i) & 0xFF);
-        if (kWhole || (tile.row(line) < tile.out_rows &&
-                       std::int64_t{tile.block(line)} * kLanesPerRow + step < steps_per_row)) {
+        if (kWhole ||
+            (tile.row(line) < tile.out_rows &&
+             std::int64_t{tile.block(line)} * kLanesPerRow + step < end_column(tile) / kStep)) {
           store_codes<kType, kFormat>(
               values[pass], scale,
               distances.after(reinterpret_cast<uint2*>(args_.rowwise.codes) + first, pass));
@@ -339,7 +343,8 @@ class Mxfp8Worker {
     const int x = lane_ % kLanesPerRow / 4;
     if constexpr (!kWhole) {
       const int line = lines.line(2 * segment);
-      const bool exists = std::int64_t{tile.block(line)} * 4 + x < scales_per_row();
+      const bool exists =
+          std::int64_t{tile.block(line)} * 4 + x < ceil_div(end_column(tile), kMxBlock);
       if (!exists || tile.row(line) >= tile.out_rows) bytes &= 0xFF00U;
       if (!exists || tile.row(line) + 2 >= tile.out_rows) bytes &= 0x00FFU;
     }
@@ -350,14 +355,15 @@ class Mxfp8Worker {
     const std::uint32_t other = __shfl_xor_sync(kFullWarp, pair, 8);
     if (x >= 2) return;
     const int line = lines.line(2 * segment + x);
-    row_scales(tile).store_word(tile, line, std::int64_t{tile.block(line)} * 4, pair | other << 16);
+    row_scales(tile).store_word(tile, line, std::int64_t{tile.block(line)} * 4,
+                                ceil_div(end_column(tile), kMxBlock), pair | other << 16);
   }
 
   /// Scale bytes of four adjacent columns at row block x.
   __device__ void store_column_scales(const Tile& tile, std::int64_t first_column, std::int64_t x,
                                       std::uint32_t bytes) const {
     const std::int64_t padded = round_up(columns_, kSide);
-    if (first_column >= padded) return;
+    if (first_column >= round_up(end_column(tile), kSide)) return;
     std::uint8_t* scales =
         args_.columnwise.scales + padded * 4 * (std::int64_t{tile.strip} - tile.strip_in_group);
     if (args_.layout == MicroScaleLayout::Compact) {
@@ -374,14 +380,17 @@ class Mxfp8Worker {
 
   /// For a tile of 32 or 64 rows, zeroes the scales of the strip's other rows.
   __device__ void clear_missing_lines(const Tile& tile, bool rows, bool columns) const {
-    const std::int64_t width = columns_;
-    if (rows) row_scales(tile).clear_missing_rows(tile, width);
+    // What lies together is shared among the tiles that are dealt: one of gate clears for both.
+    const std::int64_t dealt = takes_gradients(kTileInput) ? dealt_columns(args_.input) : columns_;
+    const bool shares = !takes_gradients(kTileInput) || std::int64_t{tile.bx} * kSide < dealt;
+    if (rows && shares) row_scales(tile).clear_missing_rows(tile, dealt);
     if (!columns) return;
     const int segments = 1 << (tile.row_bits - 5);  // present
-    const std::int64_t padded = round_up(width, kSide);
+    const std::int64_t padded = round_up(columns_, kSide);
     if (args_.layout == MicroScaleLayout::Compact) {
+      if (!shares) return;
       const std::int64_t lines = std::int64_t{tile.strip} * 4 + segments;
-      RowScales::clear_share(tile, width, args_.columnwise.scales + padded * lines,
+      RowScales::clear_share(tile, dealt, args_.columnwise.scales + padded * lines,
                              (4 - segments) * padded);
       return;
     }

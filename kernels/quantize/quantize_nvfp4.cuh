@@ -291,7 +291,8 @@ class Nvfp4Worker {
     word = __byte_perm(word, other, (x & 2) == 0 ? 0x5410 : 0x3276);
     const int line = lines.line(first_pass + x % 4);
     row_scales(tile).store_word(tile, line,
-                                std::int64_t{tile.block(line)} * kLineBlocks + x / 4 * 4, word);
+                                std::int64_t{tile.block(line)} * kLineBlocks + x / 4 * 4,
+                                args_.input.columns / kNvBlock, word);
   }
 
   __device__ __forceinline__ void quantize_columns(const Tile& tile, const RawTile<kType>& raw) {

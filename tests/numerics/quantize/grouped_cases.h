@@ -55,6 +55,14 @@ inline std::vector<GroupedCase> grouped_cases() {
        .spare_rows = 1,
        .columns = 16},
       {.name = "Groups1024", .splits = repeating_splits(1024, 3), .spare_rows = 5, .columns = 128},
+      // A tile of few rows takes two or four blocks of 128 columns: as a gate's width, 384 and 640
+      // end inside such a tile, beside which up's begin; 512 does not.
+      {.name = "EveryHeightK384",
+       .splits = {0, 1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200},
+       .spare_rows = 40,
+       .columns = 384},
+      {.name = "LowTilesK640", .splits = {33, 0, 64, 1, 32}, .columns = 640},
+      {.name = "LowTilesK512", .splits = {1, 64, 160}, .columns = 512},
   };
 }
 
