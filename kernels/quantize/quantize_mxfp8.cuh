@@ -380,7 +380,8 @@ class Mxfp8Worker {
 
   /// For a tile of 32 or 64 rows, zeroes the scales of the strip's other rows.
   __device__ void clear_missing_lines(const Tile& tile, bool rows, bool columns) const {
-    // What lies together is shared among the tiles that are dealt: one of gate clears for both.
+    // The compact scales of missing rows lie together for both halves of a pair: gate's tiles share
+    // the clearing, up's clear none.
     const std::int64_t dealt = takes_gradients(kTileInput) ? dealt_columns(args_.input) : columns_;
     const bool shares = !takes_gradients(kTileInput) || std::int64_t{tile.bx} * kSide < dealt;
     if (rows && shares) row_scales(tile).clear_missing_rows(tile, dealt);
