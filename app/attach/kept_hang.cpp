@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 
 #include "engine/input/regular_file.h"
 #include "engine/input/value_json.h"
+#include "profiling/export/replaced_file.h"
 
 namespace app {
 namespace {
@@ -19,7 +19,11 @@ std::string path_beside(const std::string& spool) {
 }  // namespace
 
 void keep_hang(const std::string& spool, const KeptHang& hang) {
-  std::ofstream(path_beside(spool)) << engine::to_json_text(hang, true) << '\n';
+  engine::Result<profiling::ReplacedFile> file =
+      profiling::ReplacedFile::create(path_beside(spool), profiling::ReplacedFile::kPrivateMode);
+  if (!file.ok()) return;
+  file.value().write(engine::to_json_text(hang, true) + '\n');
+  static_cast<void>(file.value().commit());
 }
 
 std::optional<KeptHang> kept_hang(const std::string& spool) {

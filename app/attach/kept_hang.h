@@ -28,7 +28,8 @@ struct KeptHang {
   }
 };
 
-/// `spool`: path of the process's file. Where nothing can be written, nothing is kept.
+/// `spool`: path of the process's file. Like it, what is kept is for the user alone. Where nothing
+/// can be written, nothing is kept.
 void keep_hang(const std::string& spool, const KeptHang& hang);
 /// None if no hang was found, or what was kept of it cannot be read.
 std::optional<KeptHang> kept_hang(const std::string& spool);

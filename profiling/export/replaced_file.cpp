@@ -24,7 +24,7 @@ engine::Error io_error(const char* action, const std::string& path, int error) {
 
 }  // namespace
 
-engine::Result<ReplacedFile> ReplacedFile::create(const std::string& path) {
+engine::Result<ReplacedFile> ReplacedFile::create(const std::string& path, mode_t mode) {
   // A FIFO or a device has its reader: renaming over it would take it away from it.
   if (engine::Status there = engine::check_regular_file(path);
       !there.ok() && ::access(path.c_str(), F_OK) == 0) {
@@ -34,7 +34,7 @@ engine::Result<ReplacedFile> ReplacedFile::create(const std::string& path) {
   // A unique name: two exports to one path must not write to the same file.
   static std::atomic<unsigned> serial{0};
   std::string temporary = fmt::format("{}.{}-{}.partial", path, getpid(), serial++);
-  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (descriptor < 0) return io_error("cannot write next to", path, errno);
   std::FILE* file = fdopen(descriptor, "wb");
   if (file == nullptr) {

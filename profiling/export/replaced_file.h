@@ -2,6 +2,8 @@
 // commit(), removed otherwise.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -13,7 +15,12 @@ namespace profiling {
 
 class ReplacedFile {
  public:
-  static engine::Result<ReplacedFile> create(const std::string& path);
+  /// For everybody, less what the process's umask takes away.
+  static constexpr mode_t kUsualMode = 0666;
+  /// For the user alone.
+  static constexpr mode_t kPrivateMode = 0600;
+
+  static engine::Result<ReplacedFile> create(const std::string& path, mode_t mode = kUsualMode);
   ReplacedFile(ReplacedFile&& other) noexcept;
   ReplacedFile& operator=(ReplacedFile&&) = delete;
   ~ReplacedFile();

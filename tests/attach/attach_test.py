@@ -8,6 +8,7 @@ import os
 import pathlib
 import shlex
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -353,6 +354,9 @@ class Attach(AttachCase):
                               timeout=60, env=environment())
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("The program hangs.", json.loads(done.stdout)[0]["conclusion"])
+        modes = {pathlib.Path(file).suffix: stat.S_IMODE(os.stat(pathlib.Path(self.folder.name, file)).st_mode)
+                 for file in os.listdir(self.folder.name)}
+        self.assertEqual(modes, {".spool": 0o600, ".hang": 0o600})
         self.assertGreaterEqual(stall["waited_seconds"], 1)
         self.assertIn("no progress for", err)
         self.assertIn("was killed by signal", err)
