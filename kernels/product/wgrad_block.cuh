@@ -4,7 +4,8 @@
 // each block one thread loads 128 columns of the lines (rows of the operands) per stage, and three
 // warpgroups multiply: each has 64 rows of the tile, whose products of one stage are scaled and
 // added in registers while the other two use the tensor cores. A stage is the block of 128 rows
-// that has scales; the last one of a group may have fewer columns, in steps of 32.
+// that has scales; the last one of a group may have fewer columns, in steps of 32. A warp for each
+// warpgroup has the copy engine store what it staged (kHandsOver).
 #pragma once
 
 #include "kernels/common/device_time.cuh"
