@@ -134,5 +134,16 @@ TEST(ClickTimes, AFrameThatTookLongDoesNotPartTwoClicks) {
   EXPECT_TRUE(clicks.again(0, 20.1, 22.0));
 }
 
+TEST(ClickTimes, AKeyBetweenTwoClicksSeparatesThem) {
+  ClickTimes clicks;
+  EXPECT_FALSE(clicks.again(0, 10.0, 10.0));
+  clicks.take({.key = GLFW_KEY_0, .action = GLFW_PRESS});
+  EXPECT_FALSE(clicks.again(0, 10.2, 10.2));
+  // Not one that is released, or held for what the clicks mean.
+  clicks.take({.key = GLFW_KEY_0, .action = GLFW_RELEASE});
+  clicks.take({.key = GLFW_KEY_LEFT_SHIFT, .action = GLFW_PRESS});
+  EXPECT_TRUE(clicks.again(0, 10.4, 10.4));
+}
+
 }  // namespace
 }  // namespace app

@@ -75,6 +75,10 @@ bool ClickTimes::again(int button, double before, double now) {
   return soon;
 }
 
+void ClickTimes::take(const KeyInput& one) {
+  if (one.action == GLFW_PRESS && !is_modifier(one.key)) button_ = kNoButton;
+}
+
 void InputQueue::push(const InputEvent& event) {
   // Only the last of several positions in a row matters.
   if (std::holds_alternative<CursorInput>(event) && !events_.empty() &&

@@ -45,9 +45,14 @@ class ClickTimes {
   /// A press that was read at `now` and came after `before`, when input was read last: it may have
   /// waited for a frame, so the time that it is given is the earliest possible.
   bool again(int button, double before, double now);
+  /// A key pressed between two clicks separates them: whoever types something and clicks into the
+  /// field again is placing the cursor, not selecting a word.
+  void take(const KeyInput& one);
 
  private:
-  int button_ = -1;
+  static constexpr int kNoButton = -1;
+
+  int button_ = kNoButton;
   double read_ = 0;  // of the press before
 };
 

@@ -139,7 +139,9 @@ void collect(GLFWwindow* window, const Event& event) {
 
 void install_callbacks(GLFWwindow* window) {
   glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int modifiers) {
-    collect(w, KeyInput{key, scancode, action, modifiers});
+    const KeyInput one{key, scancode, action, modifiers};
+    input_of(w).clicks.take(one);
+    collect(w, one);
   });
   glfwSetCharCallback(
       window, [](GLFWwindow* w, unsigned int codepoint) { collect(w, CharInput{codepoint}); });
