@@ -211,12 +211,22 @@ class LivingWindow:
                 for order, count in ORDERS.items():
                     if self.window.control(order) is None:
                         continue
-                    before = self.state()[count]
-                    self.press_button(order)
-                    self.wait(count, lambda s: s[count] > before or s["link"] == "lost",
-                              ANSWER_SECONDS)
+                    self.give_order(order, count)
                     self.storm.most(f"hostile-{count}-displayed", self.state()[count], count)
                 self.touch_plots(chance)
+
+    def give_order(self, button, count):
+        """Orders a comparison, and waits for its answer: the state's `count` grows."""
+        before = self.state()[count]
+
+        def ended(s):
+            return s[count] > before or s["link"] == "lost" or s["comparison_error"]
+
+        state = self.press_until(button, "comparison", lambda s: s["comparing"] or ended(s), 3)
+        if state is None:
+            self.complain(f"{button} orders no comparison: {self.state()}")
+        elif self.wait(count, ended, ANSWER_SECONDS) is None:
+            self.complain(f"the comparison that {button} ordered is not answered: {self.state()}")
 
     def visible(self):
         return [c for c in self.window.map()["controls"] if c["visible"] and c["enabled"]]
