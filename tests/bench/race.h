@@ -57,8 +57,9 @@ struct Contender {
 };
 
 /// Prints a line for each: the median time, and the median time of the copy as a share of it.
-/// `from` and `to` hold half as many bytes as any contender moves.
-inline void race(const std::vector<Contender>& contenders, const void* from, void* to, int rounds) {
+/// `from` and `to` hold half as many bytes as any contender moves. Returns the medians in us.
+inline std::vector<double> race(const std::vector<Contender>& contenders, const void* from,
+                                void* to, int rounds) {
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
   check(cudaEventCreate(&begin));
@@ -90,14 +91,16 @@ inline void race(const std::vector<Contender>& contenders, const void* from, voi
     std::sort(values.begin(), values.end());
     return values[values.size() / 2];
   };
+  std::vector<double> medians;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    const double own = median(times[i]);
+    const double own = medians.emplace_back(median(times[i]));
     std::printf("  %-44s %9.1f us", contenders[i].name.c_str(), own);
     if (contenders[i].bytes > 0) std::printf("  %.2f of a copy", median(copies[i]) / own);
     std::printf("\n");
   }
   check(cudaEventDestroy(begin));
   check(cudaEventDestroy(end));
+  return medians;
 }
 
 }  // namespace bench
