@@ -463,11 +463,11 @@ def test_notes_travel_with_the_session(open_window, program):
 def test_drawing_pauses_while_iterations_are_timed(open_window):
     window = open_window()
     window.wait_for_result()
-    window.type_number("engine.iterations", "600")
-    window.wait("600 steps", lambda m: any(c["id"] == "engine.iterations" and c["value"] == "600"
+    window.type_number("engine.iterations", "300")
+    window.wait("300 steps", lambda m: any(c["id"] == "engine.iterations" and c["value"] == "300"
                                            for c in m["controls"]))
     # Not its set-up, which takes long under a sanitizer: drawing goes on during it.
-    window.wait("its iterations", lambda m: any(c["id"] == "status.progress" and c["value"].endswith("/600")
+    window.wait("its iterations", lambda m: any(c["id"] == "status.progress" and c["value"].endswith("/300")
                                                 for c in m["controls"]))
     window.xdotool("mousemove", 700, 5)
     began, first = time.monotonic(), window.map()["frame"]
