@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <iterator>
 #include <map>
 
+#include "tests/support/cpu_time.h"
 #include "tests/support/patience.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -40,12 +40,6 @@ constexpr std::size_t kMostMemory = std::size_t{8} << 20;  // of what any readin
 constexpr std::size_t kMemoryFactor = 512;                 // bytes for each of the input
 
 Verdicts counted;
-
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // Bytes since the newest CostLimit began. Other threads allocate too.
 std::atomic<std::int64_t> live_bytes{0};
@@ -122,14 +116,14 @@ CostLimit::CostLimit(std::size_t input_bytes)
     : CostLimit(input_bytes, kMostMemory + kMemoryFactor * input_bytes) {}
 
 CostLimit::CostLimit(std::size_t, std::size_t memory_bytes)
-    : memory_bytes_(memory_bytes), begin_seconds_(cpu_seconds()) {
+    : memory_bytes_(memory_bytes), begin_seconds_(tests::cpu_seconds()) {
   watch_memory();
   live_bytes = 0;
   peak_bytes = 0;
 }
 
 CostLimit::~CostLimit() {
-  const double seconds = cpu_seconds() - begin_seconds_;
+  const double seconds = tests::cpu_seconds() - begin_seconds_;
   require(seconds < kMostSeconds * tests::patience(), "reading takes less than a second of CPU",
           std::to_string(seconds) + " s");
   const std::int64_t peak = peak_bytes;

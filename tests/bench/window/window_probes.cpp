@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <fstream>
 #include <utility>
 
 #include "profiling/trace/statistics.h"
+#include "tests/support/cpu_time.h"
 
 namespace app {
 namespace {
@@ -99,11 +99,7 @@ constexpr double kOpenBudgetMs = 1000;  // for a million records
 constexpr double kMemoryBudgetBytes = 100;
 
 /// Over all threads: the cost of opening on a busy machine.
-double process_cpu_ms() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
+double process_cpu_ms() { return 1e3 * tests::cpu_seconds(); }
 
 double resident_bytes() {
   std::ifstream file("/proc/self/statm");
