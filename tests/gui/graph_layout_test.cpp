@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include "tests/support/cpu_time.h"
+#include "tests/support/patience.h"
 
 namespace app {
 namespace {
@@ -72,7 +73,7 @@ TEST(GraphLayout, LongChainIsWrappedIntoBands) {
   expect_apart(layout);
 }
 
-TEST(GraphLayout, TenThousandNodesWithinASecond) {
+TEST(GraphLayout, TenThousandNodesTakeLessThanASecond) {
   std::vector<std::pair<int, int>> edges;
   for (int i = 1; i < 10000; ++i) {
     edges.emplace_back(std::max(0, i - 8), i);
@@ -81,10 +82,9 @@ TEST(GraphLayout, TenThousandNodesWithinASecond) {
     }
   }
   const profiling::GraphSnapshot graph = graph_of(10000, edges);
-  const auto began = std::chrono::steady_clock::now();
+  const double began = tests::cpu_seconds();
   const GraphLayout layout = lay_out(graph);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  EXPECT_LT(took.count(), 1.0);
+  EXPECT_LT(tests::cpu_seconds() - began, 1.0 * tests::patience());
   const GraphLayout again = lay_out(graph);
   for (std::size_t i = 0; i < layout.places.size(); ++i) {
     EXPECT_EQ(layout.places[i].y, again.places[i].y);
