@@ -1,7 +1,10 @@
 // Comparisons of memory before and after replays, as frames.
 #include <gmock/gmock.h>
 
-#include <cstring>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "tests/support/observe.h"
 
@@ -22,8 +25,8 @@ class ObservingComparisons : public testing::Test {
   }
   void compared(std::uint64_t number, std::uint64_t replay, const std::vector<ChangedRange>& ranges,
                 std::uint32_t claimed = 0) {
-    std::string bytes(ranges.size() * sizeof(ChangedRange), '\0');
-    std::memcpy(bytes.data(), ranges.data(), bytes.size());
+    const auto raw = std::as_bytes(std::span(ranges));
+    const std::string bytes(reinterpret_cast<const char*>(raw.data()), raw.size());
     const auto count = static_cast<std::uint32_t>(ranges.size());
     spool_.add(spool::ReplayCompared{.exec = 0xE0 + number,
                                      .replay = replay,
