@@ -217,12 +217,19 @@ class LivingWindow:
 
     def give_order(self, button, count):
         """Orders a comparison, and waits for its answer: the state's `count` grows."""
-        before = self.state()[count]
+        before = self.state()
+
+        def answered(s):
+            return s[count] > before[count] or s["link"] == "lost"
+
+        def began(s):
+            # An order clears the error of the one before it.
+            return s["comparing"] or answered(s) or s["comparison_error"] != before["comparison_error"]
 
         def ended(s):
-            return s[count] > before or s["link"] == "lost" or s["comparison_error"]
+            return answered(s) or s["comparison_error"]
 
-        state = self.press_until(button, "comparison", lambda s: s["comparing"] or ended(s), 3)
+        state = self.press_until(button, "comparison", began, 3)
         if state is None:
             self.complain(f"{button} orders no comparison: {self.state()}")
         elif self.wait(count, ended, ANSWER_SECONDS) is None:
